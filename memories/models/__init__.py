@@ -1,0 +1,30 @@
+from memories.models.audit import AuditEntry
+from memories.models.config import ConfigVersion, FusionConfig, RankingConfig
+from memories.models.graph import Entity, Link, MemoryEntity
+from memories.models.memory import Embedding, Kind, Memory, Provenance, Window
+from memories.models.people import SignInLink, User
+from memories.models.scopes import Membership, Role, Scope, Token
+from memories.models.signals import Reinforcement, UsageEvent
+
+__all__ = [
+    "AuditEntry",
+    "ConfigVersion",
+    "Embedding",
+    "Entity",
+    "FusionConfig",
+    "Kind",
+    "Link",
+    "Membership",
+    "Memory",
+    "MemoryEntity",
+    "Provenance",
+    "RankingConfig",
+    "Reinforcement",
+    "Role",
+    "Scope",
+    "SignInLink",
+    "Token",
+    "UsageEvent",
+    "User",
+    "Window",
+]

@@ -1,0 +1,95 @@
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from memories.models.memory import Kind
+
+
+class RankingConfig(models.Model):
+    """How one kind weighs and ages. A missing row behaves as weight 0.85 and 365 days."""
+
+    class Curve(models.TextChoices):
+        EXPONENTIAL = "exponential", "Exponential: 2^(-age / half-life)"
+        LINEAR = "linear", "Linear: max(0, 1 - age / (2 half-life))"
+
+    kind = models.CharField(max_length=16, choices=Kind, primary_key=True)
+    weight = models.FloatField(help_text="Factor on the score, above 0 and at most 2.")
+    half_life_days = models.FloatField(help_text="Days after which the age factor is one half, up to 36500.")
+    curve = models.CharField(max_length=12, choices=Curve, default=Curve.EXPONENTIAL)
+    version = models.PositiveIntegerField(default=1, editable=False)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        db_table = "ranking_config"
+        verbose_name = verbose_name_plural = "ranking configuration"
+        constraints = [
+            models.CheckConstraint(condition=Q(kind__in=Kind.values), name="ranking_config_kind_known"),
+            models.CheckConstraint(condition=Q(weight__gt=0) & Q(weight__lte=2), name="ranking_config_weight_sane"),
+            models.CheckConstraint(
+                condition=Q(half_life_days__gt=0) & Q(half_life_days__lte=36500),
+                name="ranking_config_half_life_sane",
+            ),
+            models.CheckConstraint(condition=Q(curve__in=["exponential", "linear"]), name="ranking_config_curve_known"),
+        ]
+
+    def __str__(self) -> str:
+        return self.kind
+
+
+class FusionConfig(models.Model):
+    """The single row of fusion constants. A missing row behaves as the defaults."""
+
+    id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
+    rrf_k = models.FloatField(default=60)
+    pool_multiplier = models.PositiveSmallIntegerField(default=4)
+    vector_weight = models.FloatField(default=1)
+    text_weight = models.FloatField(default=1)
+    recency_weight = models.FloatField(default=0)
+    contrast = models.FloatField(default=8)
+    version = models.PositiveIntegerField(default=1, editable=False)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        db_table = "fusion_config"
+        verbose_name = verbose_name_plural = "fusion configuration"
+        constraints = [
+            models.CheckConstraint(condition=Q(id=1), name="fusion_config_single_row"),
+            models.CheckConstraint(condition=Q(rrf_k__gt=0) & Q(rrf_k__lte=1000), name="fusion_config_rrf_k_sane"),
+            models.CheckConstraint(
+                condition=Q(pool_multiplier__gte=1) & Q(pool_multiplier__lte=20), name="fusion_config_pool_sane"
+            ),
+            models.CheckConstraint(
+                condition=Q(vector_weight__gte=0, vector_weight__lte=10)
+                & Q(text_weight__gte=0, text_weight__lte=10)
+                & Q(recency_weight__gte=0, recency_weight__lte=10),
+                name="fusion_config_weights_sane",
+            ),
+            models.CheckConstraint(
+                condition=Q(vector_weight__gt=0) | Q(text_weight__gt=0), name="fusion_config_some_leg"
+            ),
+            models.CheckConstraint(
+                condition=Q(contrast__gt=0) & Q(contrast__lte=64), name="fusion_config_contrast_sane"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return "Fusion"
+
+
+class ConfigVersion(models.Model):
+    """One change of a configuration row: who, when, old, new and why. Never changed, never removed."""
+
+    table = models.CharField(max_length=40)
+    row = models.CharField(max_length=40)
+    version = models.PositiveIntegerField()
+    old = models.JSONField(null=True)
+    new = models.JSONField(null=True)
+    reason = models.CharField(max_length=2000, blank=True, default="")
+    changed_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+    changed_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        db_table = "config_version"
+        constraints = [
+            models.UniqueConstraint(fields=["table", "row", "version"], name="config_version_unique"),
+        ]

@@ -1,0 +1,75 @@
+from django.conf import settings
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Lower
+
+
+class Role(models.TextChoices):
+    READER = "reader", "Reader"
+    WRITER = "writer", "Writer"
+    ADMIN = "admin", "Admin"
+
+
+class Scope(models.Model):
+    """A project, a team or a person's own corner: the wall that memories live behind."""
+
+    class Retention(models.TextChoices):
+        AGEING = "ageing", "Ageing"
+        DECAYING = "decaying", "Decaying"
+
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="owned_scopes")
+    slug = models.SlugField(max_length=80)
+    name = models.CharField(max_length=120)
+    retention = models.CharField(max_length=10, choices=Retention, default=Retention.AGEING)
+    created_at = models.DateTimeField(auto_now_add=True)
+    members = models.ManyToManyField(settings.AUTH_USER_MODEL, through="Membership", related_name="shared_scopes")
+
+    class Meta:
+        constraints = [
+            # One person's scope names do not depend on anybody else's.
+            models.UniqueConstraint("owner", Lower("slug"), name="scope_owner_slug_unique"),
+            models.CheckConstraint(condition=Q(retention__in=["ageing", "decaying"]), name="scope_retention_known"),
+        ]
+
+    def __str__(self) -> str:
+        return self.slug
+
+
+class Membership(models.Model):
+    scope = models.ForeignKey(Scope, on_delete=models.CASCADE, related_name="memberships")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships")
+    role = models.CharField(max_length=10, choices=Role, default=Role.READER)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["scope", "user"], name="membership_scope_user_unique"),
+            models.CheckConstraint(condition=Q(role__in=["reader", "writer", "admin"]), name="membership_role_known"),
+        ]
+
+
+class Token(models.Model):
+    """A bearer token. The secret is shown once; only its SHA-256 is kept."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="tokens")
+    name = models.CharField(max_length=80)
+    secret_sha256 = models.CharField(max_length=64, unique=True)
+    hint = models.CharField(max_length=12, help_text="The first characters of the secret, to tell tokens apart.")
+    scopes = models.ManyToManyField(Scope, related_name="tokens")
+    can_write = models.BooleanField(default=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    last_used_at = models.DateTimeField(null=True, blank=True)
+    first_write_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(expires_at__isnull=True) | Q(expires_at__gt=F("created_at")),
+                name="token_expires_after_creation",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,60 @@
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from memories.models.memory import Memory
+
+
+class Reinforcement(models.Model):
+    """The computed multiplier of a memory. No row is exactly 1.0."""
+
+    memory = models.OneToOneField(Memory, on_delete=models.CASCADE, primary_key=True, related_name="reinforcement")
+    multiplier = models.FloatField()
+    useful = models.FloatField(default=0, help_text="U of the window: direct reports plus judge confidence.")
+    misled = models.FloatField(default=0, help_text="M of the window: challenges plus judge confidence.")
+    promoted = models.BooleanField(default=False)
+    computed_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        db_table = "memory_reinforcement"
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(multiplier__gt=0) & Q(multiplier__lte=2), name="reinforcement_multiplier_sane"
+            ),
+            models.CheckConstraint(condition=Q(useful__gte=0) & Q(misled__gte=0), name="reinforcement_sums_sane"),
+        ]
+
+
+class UsageEvent(models.Model):
+    """What became of a memory that was shown: ids, flags and confidence, never text. Append-only."""
+
+    class Source(models.TextChoices):
+        DIRECT = "direct", "Direct report"
+        JUDGE = "judge", "Judge"
+        CHALLENGE = "challenge", "Challenge"
+
+    memory = models.ForeignKey(Memory, on_delete=models.CASCADE, related_name="usage_events")
+    at = models.DateTimeField()
+    source = models.CharField(max_length=10, choices=Source)
+    session = models.CharField(max_length=120, blank=True, default="")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+    useful = models.BooleanField(default=False)
+    misled = models.BooleanField(default=False)
+    confidence = models.FloatField(default=1.0)
+
+    class Meta:
+        db_table = "usage_event"
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(source__in=["direct", "judge", "challenge"]), name="usage_event_source_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(confidence__gte=0) & Q(confidence__lte=1), name="usage_event_confidence_in_unit"
+            ),
+            # A misleading memory was not useful, whatever else was said of it.
+            models.CheckConstraint(condition=~(Q(useful=True) & Q(misled=True)), name="usage_event_not_both"),
+        ]
+        indexes = [
+            # The roll-up of one memory's signals within the window.
+            models.Index(fields=["memory", "-at"], name="usage_event_memory_at"),
+        ]

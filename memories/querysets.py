@@ -1,0 +1,34 @@
+"""Every read of memories, by the name of its use."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime
+from typing import TYPE_CHECKING, Self
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+if TYPE_CHECKING:
+    from memories.access import Actor
+
+
+class MemoryQuerySet(models.QuerySet):
+    def live(self) -> Self:
+        """Neither invalidated nor superseded nor past the end of the validity window."""
+        return self.filter(Q(valid_until__isnull=True) | Q(valid_until__gt=Now()), invalidated_at__isnull=True)
+
+    def as_of(self, moment: datetime) -> Self:
+        """What was live at *moment*."""
+        return self.filter(
+            Q(invalidated_at__isnull=True) | Q(invalidated_at__gt=moment),
+            Q(valid_until__isnull=True) | Q(valid_until__gt=moment),
+            created_at__lte=moment,
+        )
+
+    def visible_to(self, actor: Actor) -> Self:
+        return self.filter(scope_id__in=actor.readable)
+
+    def in_scopes(self, scope_ids: Collection[int]) -> Self:
+        return self.filter(scope_id__in=scope_ids)

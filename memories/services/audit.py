@@ -1,0 +1,37 @@
+"""The audit trail: every write leaves one entry, in its own transaction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import models
+
+from memories.access import Actor
+from memories.models import AuditEntry, Scope
+
+
+def record(
+    *,
+    actor: Actor | None,
+    action: str,
+    subject: models.Model,
+    scope: Scope | None = None,
+    label: str = "",
+    reason: str = "",
+    **detail: Any,
+) -> AuditEntry:
+    """Write who did *action* to *subject*. Without an actor, *label* names the command or scanner that acted.
+
+    *detail* holds ids, numbers and short words as JSON; never the text of a memory.
+    """
+    return AuditEntry.objects.create(
+        user=actor.user if actor else None,
+        token=actor.token if actor else None,
+        actor=label or (actor.label if actor else "system"),
+        action=action,
+        scope=scope,
+        object_type=subject._meta.model_name or "",
+        object_id=str(subject.pk),
+        reason=reason,
+        detail=detail,
+    )

@@ -1,0 +1,10 @@
+"""SQL longer than a few lines, one statement group a file, with named parameters."""
+
+from functools import cache
+from pathlib import Path
+
+
+@cache
+def load(name: str) -> str:
+    """The text of ``memories/sql/<name>.sql``."""
+    return (Path(__file__).parent / f"{name}.sql").read_text(encoding="utf-8")

@@ -1,0 +1,41 @@
+from collections.abc import Callable, Iterator
+
+import pytest
+from django.test import Client, override_settings
+
+from memories.models import Scope, User
+from tests.factories import make_scope, make_user
+
+PLAIN_STATIC = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+}
+
+
+@pytest.fixture(autouse=True)
+def _plain_static_files() -> Iterator[None]:
+    """Manifest storage answers 404 before collectstatic ran, so tests serve files by their plain names."""
+    with override_settings(STORAGES=PLAIN_STATIC, AXES_ENABLED=False):
+        yield
+
+
+@pytest.fixture
+def owner(db: None) -> User:
+    return make_user(username="owner", is_staff=True, is_superuser=True)
+
+
+@pytest.fixture
+def scope(owner: User) -> Scope:
+    return make_scope(owner, slug="home", name="Home")
+
+
+def _signed_in(user: User) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+@pytest.fixture
+def client_of() -> Callable[[User], Client]:
+    """``client_of(user)`` is that person's signed-in browser."""
+    return _signed_in

@@ -1,0 +1,29 @@
+"""A pytest plugin: a real PostgreSQL before Django reads its settings.
+
+``DATABASE_URL`` is used where it is set; otherwise the embedded server runs under the data folder.
+"""
+
+import os
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from zeromemory.lib.folders import data_folder
+
+_stack = ExitStack()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests() -> None:
+    test_folder = Path(os.environ.setdefault("ZEROMEMORY_TEST_DATA", str(data_folder() / "test")))
+    os.environ["ZEROMEMORY_DATA"] = str(test_folder)
+    if os.environ.get("DATABASE_URL"):
+        return
+    from zeromemory import embedded
+
+    os.environ["DATABASE_URL"] = _stack.enter_context(embedded.running(test_folder / "postgres"))
+
+
+def pytest_unconfigure() -> None:
+    _stack.close()
