@@ -1,0 +1,125 @@
+"""Rows into answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from memories.access import Actor
+from memories.history import ties, versions
+from memories.models import Memory
+
+if TYPE_CHECKING:
+    from memories.recall import Recall, Result
+    from memories.services import Remembered
+
+
+def memory_answer(memory: Memory) -> dict[str, Any]:
+    return {
+        "id": memory.pk,
+        "scope": memory.scope.slug,
+        "kind": memory.kind,
+        "state": memory.state,
+        "version": memory.version,
+        "content": memory.content,
+        "provenance": memory.provenance,
+        "author_kind": memory.author_kind,
+        "author": memory.author.get_username() if memory.author else None,
+        "agent": memory.agent,
+        "session": memory.session,
+        "source": memory.source,
+        "pinned": memory.pinned,
+        "created_at": memory.created_at,
+        "updated_at": memory.updated_at,
+        "valid_from": memory.valid_from,
+        "valid_until": memory.valid_until,
+        "invalidated_at": memory.invalidated_at,
+        "invalidated_by": memory.invalidated_actor,
+        "invalidation_reason": memory.invalidation_reason,
+        "superseded_by": memory.superseded_by_id,
+        "embedded": memory.embedded_at is not None,
+        "entities": [{"name": entity.name, "type": entity.type} for entity in memory.entities.all()],
+    }
+
+
+def whole_answer(memory: Memory, actor: Actor) -> dict[str, Any]:
+    reinforcement = getattr(memory, "reinforcement", None)
+    return memory_answer(memory) | {
+        "verbatim": memory.verbatim,
+        "accessed_at": memory.accessed_at,
+        "access_count": memory.access_count,
+        "weight": memory.weight,
+        "newest_source_at": memory.newest_source_at,
+        "reinforcement": reinforcement.multiplier if reinforcement else 1.0,
+        "links": [
+            {
+                "type": tie.type,
+                "direction": tie.direction,
+                "id": tie.memory.pk,
+                "headline": tie.memory.headline,
+                "state": tie.memory.state,
+            }
+            for tie in ties(memory, actor)
+        ],
+        "versions": [version_answer(version) for version in versions(memory, actor)],
+        "anchors": [],
+    }
+
+
+def version_answer(version: Memory) -> dict[str, Any]:
+    return {
+        "id": version.pk,
+        "version": version.version,
+        "state": version.state,
+        "created_at": version.created_at,
+        "invalidated_at": version.invalidated_at,
+        "invalidated_by": version.invalidated_actor,
+        "headline": version.headline,
+    }
+
+
+def remember_answer(remembered: Remembered) -> dict[str, Any]:
+    memory = remembered.memory
+    return {
+        "id": memory.pk,
+        "scope": memory.scope.slug,
+        "deduplicated": remembered.deduplicated,
+        "similar_existing": [{"id": row.pk, "headline": row.headline} for row in remembered.similar],
+        "anchors": [],
+        "notices": list(remembered.notices),
+    }
+
+
+def result_answer(result: Result) -> dict[str, Any]:
+    memory = result.memory
+    return {
+        "id": memory.pk,
+        "content": result.excerpt,
+        "truncated": result.truncated,
+        "kind": memory.kind,
+        "scope": memory.scope.slug,
+        "created_at": memory.created_at,
+        "age_days": result.age_days,
+        "score": result.score,
+        "factors": result.factors,
+        "ranks": result.ranks,
+        "fused": result.fused,
+        "similarity": result.similarity,
+        "text_matched": result.text_matched,
+        "pinned": memory.pinned,
+        "policy": memory.scope.retention,
+        "disputed": False,
+        "dispute_id": None,
+        "stale_days": None,
+        "anchors": [],
+        "superseded_by": memory.superseded_by_id,
+        "why": result.why,
+    }
+
+
+def recall_answer(found: Recall) -> dict[str, Any]:
+    return {
+        "results": [result_answer(result) for result in found.results],
+        "notices": list(found.notices),
+        "policy": found.policy,
+        "took_ms": found.took_ms,
+    }

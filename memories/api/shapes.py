@@ -1,0 +1,212 @@
+"""What the REST interface takes and gives. Unknown fields are refused, so that a typo never passes silently."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from ninja import Schema
+from pydantic import AfterValidator, ConfigDict, Field, StrictBool
+
+
+def _storable(text: str) -> str:
+    if "\x00" in text:
+        raise ValueError("contains a NUL character, which cannot be stored; remove it")
+    return text
+
+
+Text = Annotated[str, AfterValidator(_storable)]
+LinkType = Literal["relates_to", "supersedes", "contradicts", "derived_from"]
+Ignored = Literal["age", "reinforcement", "structural"]
+
+
+class Request(Schema):
+    model_config = ConfigDict(extra="forbid")
+
+
+class EntityIn(Request):
+    name: Text = Field(min_length=1, max_length=300)
+    type: Text = Field(default="thing", min_length=1, max_length=40)
+
+
+class LinkIn(Request):
+    type: LinkType
+    target: Text = Field(description="Id of a memory you may read; of one you may write for `supersedes`.")
+
+
+class RememberIn(Request):
+    content: Text
+    kind: Text = "fact"
+    scope: Text | None = Field(default=None, description="Slug, or owner/slug. Optional if you write to one scope.")
+    entities: list[EntityIn] = Field(default_factory=list, max_length=100)
+    links: list[LinkIn] = Field(default_factory=list, max_length=100)
+    source: Text = ""
+    verbatim: Text = ""
+    session: Text = ""
+    pinned: StrictBool = False
+    created_at: datetime | None = Field(default=None, description="When it was learned; now if left out.")
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
+    idempotency_key: Text = Field(default="", description="A retry with the same key and text gives the same memory.")
+
+
+class EditIn(Request):
+    content: Text | None = None
+    kind: Text | None = None
+    source: Text | None = None
+    pinned: StrictBool | None = None
+    entities: list[EntityIn] | None = Field(default=None, max_length=100)
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
+
+
+class ReasonIn(Request):
+    reason: Text = Field(default="", max_length=2000)
+
+
+class RecallIn(Request):
+    query: Text
+    scopes: list[Text] | None = None
+    kinds: list[Text] | None = None
+    k: int = 10
+    as_of: datetime | None = None
+    ignore: list[Ignored] = Field(default_factory=list)
+
+
+class EntityOut(Schema):
+    name: str
+    type: str
+
+
+class LinkOut(Schema):
+    type: str
+    direction: Literal["out", "in"]
+    id: UUID
+    headline: str
+    state: str
+
+
+class VersionOut(Schema):
+    id: UUID
+    version: int
+    state: str
+    created_at: datetime
+    invalidated_at: datetime | None
+    invalidated_by: str
+    headline: str
+
+
+class MemoryOut(Schema):
+    id: UUID
+    scope: str
+    kind: str
+    state: str
+    version: int
+    content: str
+    provenance: int
+    author_kind: str
+    author: str | None
+    agent: str
+    session: str
+    source: str
+    pinned: bool
+    created_at: datetime
+    updated_at: datetime
+    valid_from: datetime | None
+    valid_until: datetime | None
+    invalidated_at: datetime | None
+    invalidated_by: str
+    invalidation_reason: str
+    superseded_by: UUID | None
+    embedded: bool
+    entities: list[EntityOut]
+
+
+class MemoryWhole(MemoryOut):
+    verbatim: str
+    accessed_at: datetime
+    access_count: int
+    weight: float
+    newest_source_at: datetime | None
+    reinforcement: float
+    links: list[LinkOut]
+    versions: list[VersionOut]
+    anchors: list[dict[str, Any]]
+
+
+class MemoryPage(Schema):
+    memories: list[MemoryOut]
+    next_cursor: str | None
+
+
+class SimilarOut(Schema):
+    id: UUID
+    headline: str
+
+
+class RememberOut(Schema):
+    id: UUID
+    scope: str
+    deduplicated: bool
+    similar_existing: list[SimilarOut]
+    anchors: list[dict[str, Any]]
+    notices: list[str]
+
+
+class FactorsOut(Schema):
+    relevance: float
+    kind: float
+    age: float
+    provenance: float
+    reinforcement: float
+    structural: float
+
+
+class RanksOut(Schema):
+    vector: int | None
+    text: int | None
+    recency: int | None
+
+
+class ResultOut(Schema):
+    id: UUID
+    content: str
+    truncated: bool
+    kind: str
+    scope: str
+    created_at: datetime
+    age_days: float
+    score: float
+    factors: FactorsOut
+    ranks: RanksOut
+    fused: float
+    similarity: float | None
+    text_matched: int
+    pinned: bool
+    policy: str
+    disputed: bool
+    dispute_id: UUID | None
+    stale_days: int | None
+    anchors: list[dict[str, Any]]
+    superseded_by: UUID | None
+    why: str
+
+
+class RecallOut(Schema):
+    results: list[ResultOut]
+    notices: list[str]
+    policy: str
+    took_ms: float
+
+
+class ConfigOut(Schema):
+    ranking: list[dict[str, Any]]
+    fusion: dict[str, Any]
+
+
+class ErrorOut(Schema):
+    code: str
+    message: str
+    field: str | None = None
+

@@ -1,0 +1,120 @@
+"""The REST interface: the apps' routers under one roof, one bearer check, one shape of error."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import RequestDataTooBig
+from django.db import OperationalError
+from django.http import Http404, HttpRequest, HttpResponse
+from ninja import NinjaAPI
+from ninja.errors import AuthenticationError, HttpError, ValidationError
+from ninja.security import HttpBearer
+
+import zeromemory
+from insights.api import router as insights_router
+from memories.access import Actor, actor_for_token
+from memories.api.routes import router as memories_router
+from memories.errors import NotFound, ZeroMemoryError
+from memories.services import tokens
+from reflections.api import router as reflections_router
+
+logger = logging.getLogger(__name__)
+AGENT_HEADER = "X-Agent"
+
+
+class Bearer(HttpBearer):
+    def authenticate(self, request: HttpRequest, token: str) -> Actor | None:
+        found = tokens.authenticate(token)
+        return actor_for_token(found, agent=_agent(request)) if found else None
+
+
+def _agent(request: HttpRequest) -> str:
+    return "".join(letter for letter in request.headers.get(AGENT_HEADER, "") if letter.isprintable()).strip()[:120]
+
+
+api = NinjaAPI(
+    title="Zero Memory",
+    version=zeromemory.__version__,
+    description="Remember, recall and govern. Every call needs `Authorization: Bearer <token>`.",
+    auth=Bearer(),
+    urls_namespace="api",
+    docs_decorator=login_required,
+)
+api.add_router("", memories_router, tags=["memories"])
+api.add_router("", reflections_router, tags=["reflections"])
+api.add_router("", insights_router, tags=["insights"])
+
+
+def _error(request: HttpRequest, status: int, code: str, message: str, field: str | None = None) -> HttpResponse:
+    body = {"code": code, "message": message} | ({"field": field} if field else {})
+    return api.create_response(request, body, status=status)
+
+
+@api.exception_handler(ZeroMemoryError)
+def _known(request: HttpRequest, error: ZeroMemoryError) -> HttpResponse:
+    return _error(request, error.status, error.code, error.message, error.field)
+
+
+@api.exception_handler(ValidationError)
+def _invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
+    first: dict[str, Any] = error.errors[0] if error.errors else {"loc": (), "msg": "is not valid"}
+    where = [str(part) for part in first["loc"] if part not in ("body", "query", "path", "header")]
+    field = ".".join(where[1:] if where[:1] in (["body"], ["data"]) else where) or None
+    message = f"{field or 'The request'}: {first['msg']}."
+    return _error(request, 400, "validation_failed", message, field)
+
+
+@api.exception_handler(AuthenticationError)
+def _unauthenticated(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
+    answer = _error(
+        request, 401, "unauthorized", "Send a valid token: Authorization: Bearer <token>. Create one on the Tokens page."
+    )
+    answer["WWW-Authenticate"] = "Bearer"
+    return answer
+
+
+@api.exception_handler(Http404)
+def _missing(request: HttpRequest, error: Http404) -> HttpResponse:
+    return _error(request, 404, "not_found", "There is nothing here. Check the address and the id.")
+
+
+@api.exception_handler(RequestDataTooBig)
+def _too_big(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
+    return _error(request, 413, "payload_too_large", "The request is larger than 8 MB. Split it.")
+
+
+@api.exception_handler(HttpError)
+def _http(request: HttpRequest, error: HttpError) -> HttpResponse:
+    code = {401: "unauthorized", 403: "forbidden", 404: "not_found"}.get(error.status_code, "validation_failed")
+    return _error(request, error.status_code, code, f"{error.message.rstrip('.')}.")
+
+
+@api.exception_handler(OperationalError)
+def _database_busy(request: HttpRequest, error: OperationalError) -> HttpResponse:
+    logger.warning("A request met a busy or unreachable database: %s", error.__class__.__name__)
+    answer = _error(request, 503, "unavailable", "The database is busy or unreachable; nothing was written. Try again.")
+    answer["Retry-After"] = "2"
+    return answer
+
+
+@api.exception_handler(Exception)
+def _unexpected(request: HttpRequest, error: Exception) -> HttpResponse:
+    logger.exception("The API failed unexpectedly on %s %s", request.method, request.path)
+    return _error(request, 500, "internal", "This is our fault. The server's log has the details; nothing was written.")
+
+
+@api.api_operation(["GET", "POST", "PUT", "PATCH", "DELETE"], "/{path:rest}", include_in_schema=False)
+def nothing_here(request: HttpRequest, rest: str) -> None:
+    raise NotFound("There is no such call. GET /api/v1/openapi.json lists them.")
+
+
+def routes() -> tuple[list[Any], str, str]:
+    """The URL patterns. The bearer check replaces the session's, except on the documentation page."""
+    patterns, app_name, namespace = api.urls
+    for pattern in patterns:
+        if pattern.name != "openapi-view":
+            pattern.callback.login_required = False
+    return patterns, app_name, namespace
