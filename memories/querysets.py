@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Self
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils import timezone
+
+from memories import ageing
 
 if TYPE_CHECKING:
     from memories.access import Actor
@@ -32,3 +35,11 @@ class MemoryQuerySet(models.QuerySet):
 
     def in_scopes(self, scope_ids: Collection[int]) -> Self:
         return self.filter(scope_id__in=scope_ids)
+
+    def in_age_bucket(self, name: str, *, now: datetime | None = None) -> Self:
+        """Of an age in one of ``AGE_BUCKETS``; ValidationFailed for another name."""
+        return self.filter(ageing.in_bucket(name, now or timezone.now()))
+
+    def faded(self, rules: ageing.Rules, *, now: datetime | None = None) -> Self:
+        """Older than the half-life of its kind; *rules* come from ``configuration.ranking_rules()``."""
+        return self.filter(ageing.is_faded(rules, now or timezone.now()))

@@ -105,7 +105,9 @@ def test_only_staff_may_write_fusion(owner):
 @pytest.mark.behaviour("F15", "F39")
 @pytest.mark.parametrize("value", NONSENSE_HALF_LIVES)
 def test_a_nonsense_half_life_is_refused_with_a_sentence(owner, value):
-    with pytest.raises(ValidationFailed, match="^Half life days must be a number from 0.001 to 36500, not ") as refusal:
+    with pytest.raises(
+        ValidationFailed, match=r"^Half life days must be a number from 0\.001 to 36500, not "
+    ) as refusal:
         change_ranking(user=owner, kind="fact", half_life_days=value)
     assert refusal.value.field == "half_life_days"
     assert ranking_rules()["fact"] == KIND_DEFAULTS["fact"]
