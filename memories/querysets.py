@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 from django.db import models
 from django.db.models import Q
-from django.db.models.functions import Now
+from django.db.models.functions import Left, Length, Now
 from django.utils import timezone
 
 from memories import ageing
@@ -17,10 +17,28 @@ if TYPE_CHECKING:
     from memories.access import Actor
 
 
+OPENING = 1200  # characters of a text that a list shows
+
+
+_NOT_LAPSED = Q(valid_until__isnull=True) | Q(valid_until__gt=Now())
+# What each state of a list shows. The default feed hides old versions and shows what was forgotten, dimmed.
+STATES = {
+    "": Q(superseded_by__isnull=True),
+    "live": Q(invalidated_at__isnull=True) & _NOT_LAPSED,
+    "superseded": Q(superseded_by__isnull=False),
+    "invalidated": Q(invalidated_at__isnull=False, superseded_by__isnull=True),
+    "all": Q(),
+}
+
+
 class MemoryQuerySet(models.QuerySet):
     def live(self) -> Self:
         """Neither invalidated nor superseded nor past the end of the validity window."""
-        return self.filter(Q(valid_until__isnull=True) | Q(valid_until__gt=Now()), invalidated_at__isnull=True)
+        return self.filter(STATES["live"])
+
+    def in_state(self, name: str) -> Self:
+        """One of STATES."""
+        return self.filter(STATES[name])
 
     def as_of(self, moment: datetime) -> Self:
         """What was live at *moment*."""
@@ -32,6 +50,15 @@ class MemoryQuerySet(models.QuerySet):
 
     def visible_to(self, actor: Actor) -> Self:
         return self.filter(scope_id__in=actor.readable)
+
+    def for_list(self) -> Self:
+        """With scope, author and entities in a fixed number of queries, and of long texts the opening only."""
+        return (
+            self.select_related("scope__owner", "author", "invalidated_by")
+            .prefetch_related("entities")
+            .defer("content", "verbatim")
+            .annotate(opening=Left("content", OPENING), length=Length("content"))
+        )
 
     def in_scopes(self, scope_ids: Collection[int]) -> Self:
         return self.filter(scope_id__in=scope_ids)

@@ -1,3 +1,4 @@
+import hashlib
 from uuid import UUID
 
 from django.conf import settings
@@ -16,6 +17,10 @@ from memories.querysets import MemoryQuerySet
 def new_id() -> UUID:
     """A version 7 UUID: ids in time order keep the primary key index compact."""
     return compat.uuid7()
+
+
+def content_hash(content: str) -> str:
+    return hashlib.sha256(content.encode()).hexdigest()
 
 
 class Kind(models.TextChoices):
@@ -92,6 +97,9 @@ class Memory(models.Model):
 
     embedded_at = models.DateTimeField(null=True, blank=True)
     embedding_error = models.CharField(max_length=500, blank=True, default="")
+    embedding_claimed_at = models.DateTimeField(
+        null=True, blank=True, editable=False, help_text="When a worker last took it up; a claim lapses by itself."
+    )
 
     objects = MemoryQuerySet.as_manager()
 
@@ -166,7 +174,8 @@ class Memory(models.Model):
     @property
     def headline(self) -> str:
         """The first line, at most 140 characters."""
-        line = next((line.strip() for line in self.content.splitlines() if line.strip()), self.content)
+        text = self.__dict__.get("opening") or self.content  # list pages load the opening in place of a long text
+        line = next((line.strip() for line in text.splitlines() if line.strip()), text)
         return line if len(line) <= 140 else line[:139].rstrip() + "…"
 
     @property

@@ -1,0 +1,150 @@
+"""The candidates of a recall: what each search leg finds, in one round trip."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from django.db import connection
+
+from memories.entities import canonical_name
+from memories.ranking import Candidate
+from memories.sql import load
+from memories.words import Word
+
+NO_DIMENSIONS: Final = 384  # for the casts of a query that has no vector
+# A memory of many windows may take several of the nearest places, so more windows are read than memories wanted.
+WINDOWS_A_PLACE: Final = 8
+
+_FILTERS: Final = """
+    m.scope_id = ANY (%(scopes)s::bigint[]) AND {valid}
+    AND (%(kinds)s::text[] IS NULL OR m.kind = ANY (%(kinds)s::text[]))
+    AND (%(pinned)s::boolean IS NULL OR m.pinned = %(pinned)s::boolean)
+    AND (%(author_kind)s::text IS NULL OR m.author_kind = %(author_kind)s::text)
+    AND (%(created_from)s::timestamptz IS NULL OR m.created_at >= %(created_from)s::timestamptz)
+    AND (%(created_to)s::timestamptz IS NULL OR m.created_at < %(created_to)s::timestamptz)
+    AND (%(entity)s::text IS NULL OR EXISTS (
+        SELECT FROM memories_memoryentity tie JOIN memories_entity entity ON entity.id = tie.entity_id
+        WHERE tie.memory_id = m.id AND entity.canonical = %(entity)s::text
+    ))
+"""
+_NOW: Final = {
+    "live_window": "w.live",
+    "live_embedding": "e.live",
+    "live_memory": "m.invalidated_at IS NULL",
+    "valid": "(m.valid_until IS NULL OR m.valid_until > now())",
+}
+_BACK_THEN: Final = {
+    "live_window": "true",
+    "live_embedding": "true",
+    "live_memory": "true",
+    "valid": (
+        "(m.invalidated_at IS NULL OR m.invalidated_at > %(as_of)s) "
+        "AND (m.valid_until IS NULL OR m.valid_until > %(as_of)s) AND m.created_at <= %(as_of)s"
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """The query as a vector, with the stamp of the model that made it: only vectors of that model compare with it."""
+
+    vector: Sequence[float]
+    model: str
+    model_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What a memory must be to be found at all; None does not filter."""
+
+    scopes: Collection[int]
+    kinds: Collection[str] | None = None
+    entity: str | None = None
+    pinned: bool | None = None
+    author_kind: str | None = None
+    created_from: datetime | None = None
+    created_to: datetime | None = None
+    as_of: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    filters: Filters
+    words: Sequence[Word] = ()
+    meaning: Meaning | None = None
+    direct: UUID | None = None
+    pool: int = 40
+    by_recency: bool = False
+    passed_over: Collection[UUID] = field(default_factory=tuple)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A candidate and the stretch of its text that matched: characters *start* to *stop* of its content."""
+
+    candidate: Candidate
+    start: int
+    stop: int
+    text: str
+
+
+def candidates(search: Search) -> list[Found]:
+    """At most ``pool`` memories from each leg."""
+    with connection.cursor() as cursor:
+        cursor.execute(_statement(search), _parameters(search))
+        names = [column.name for column in cursor.description]
+        rows = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+    return [_found(row) for row in rows]
+
+
+def _statement(search: Search) -> str:
+    """Composed of constants and one checked number, never of anything a caller typed."""
+    moment = _BACK_THEN if search.filters.as_of else _NOW
+    dimensions = len(search.meaning.vector) if search.meaning else NO_DIMENSIONS
+    statement = load("recall")
+    for name, part in (("filters", _FILTERS), *moment.items(), ("dimensions", str(int(dimensions)))):
+        statement = statement.replace(f"{{{name}}}", part)
+    return statement
+
+
+def _parameters(search: Search) -> dict[str, Any]:
+    filters, meaning = search.filters, search.meaning
+    return {
+        "scopes": sorted(filters.scopes),
+        "kinds": None if filters.kinds is None else sorted(filters.kinds),
+        "entity": None if filters.entity is None else canonical_name(filters.entity),
+        "pinned": filters.pinned,
+        "author_kind": filters.author_kind,
+        "created_from": filters.created_from,
+        "created_to": filters.created_to,
+        "as_of": filters.as_of,
+        "words": [word.text for word in search.words],
+        "identifiers": [word.identifier for word in search.words],
+        "vector": str([float(value) for value in meaning.vector]) if meaning else None,
+        "model": meaning.model if meaning else "",
+        "model_version": meaning.model_version if meaning else "",
+        "direct": search.direct,
+        "pool": search.pool,
+        "windows": search.pool * WINDOWS_A_PLACE,
+        "by_recency": search.by_recency,
+        "passed_over": list(search.passed_over),
+    }
+
+
+def _found(row: dict[str, Any]) -> Found:
+    candidate = Candidate(
+        id=row["id"],
+        kind=row["kind"],
+        created_at=row["created_at"],
+        provenance_rank=row["provenance"],
+        rank_vector=row["rank_vector"],
+        rank_text=row["rank_text"],
+        rank_recency=row["rank_recency"],
+        similarity=row["similarity"],
+        text_matched=row["text_matched"],
+        reinforcement=row["reinforcement"],
+        policy=row["retention"],
+    )
+    return Found(candidate, row["start"], row["stop"], row["text"])

@@ -1,0 +1,187 @@
+"""Recall: the one read by meaning and words. It writes nothing, so being shown never moves anything."""
+
+import time
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from django.utils import timezone
+
+from memories.access import Actor, read_targets
+from memories.candidates import Filters, Found, Meaning, Search, candidates
+from memories.configuration import fusion_rule, ranking_rules
+from memories.errors import ValidationFailed
+from memories.models import Kind, Memory
+from memories.querysets import OPENING
+from memories.ranking import AGEING, IGNORABLE, Factors, FusionRule, Scored, rank
+from memories.words import QUERY_LENGTH, memory_id_in, searchable, words_of
+from zeromemory.embedding import EmbedderError, get_embedder
+
+MOST_RESULTS: Final = 50
+MIXED: Final = "mixed"
+
+
+@dataclass(frozen=True, slots=True)
+class Ranks:
+    """Places in the search legs, from 1; None where the leg did not find the memory."""
+
+    vector: int | None
+    text: int | None
+    recency: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """``excerpt`` is characters *start* to *stop* of the content; ``truncated`` when there is more of it."""
+
+    memory: Memory
+    excerpt: str
+    truncated: bool
+    start: int
+    stop: int
+    age_days: float
+    score: float
+    factors: Factors
+    ranks: Ranks
+    fused: float
+    similarity: float | None
+    text_matched: int
+    policy: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    results: list[Result]
+    notices: list[str]
+    policy: str
+    took_ms: float
+
+
+def recall(
+    *,
+    actor: Actor,
+    query: str,
+    scopes: list[str] | None = None,
+    kinds: Collection[str] | None = None,
+    k: int = 10,
+    as_of: datetime | None = None,
+    ignore: frozenset[str] = frozenset(),
+    **narrower: Any,
+) -> Recall:
+    """The *k* best memories the actor may read. *narrower* holds further fields of ``Filters``.
+
+    Never fails for lack of an embedder: it searches by words and says so in a notice.
+    Raises ValidationFailed, and NotFound for a scope that is not there.
+    """
+    began = time.perf_counter()
+    _check(query, kinds, k, ignore)
+    filters = Filters(scopes=read_targets(actor, scopes), kinds=kinds, as_of=as_of, **narrower)
+    meaning, notices = _meaning(query)
+    results = find(query=query, meaning=meaning, filters=filters, k=k, ignore=ignore)
+    return Recall(
+        results=results,
+        notices=notices + _more_notices(query, filters, meaning),
+        policy=_policy(results),
+        took_ms=(time.perf_counter() - began) * 1000,
+    )
+
+
+def find(
+    *, query: str, meaning: Meaning | None, filters: Filters, k: int = 10, ignore: frozenset[str] = frozenset()
+) -> list[Result]:
+    """Recall with the query's vector already made."""
+    fusion, direct = fusion_rule(), memory_id_in(query)
+    search = _search(query, meaning, filters, fusion, direct, k)
+    found = {hit.candidate.id: hit for hit in candidates(search)}
+    if direct in found:
+        found = {direct: found[direct]}  # whoever pastes an id asks for that memory, not for those that mention it
+    scored = rank(
+        [hit.candidate for hit in found.values()],
+        now=filters.as_of or timezone.now(),
+        rules=ranking_rules(),
+        fusion=fusion,
+        ignore=ignore,
+    )
+    return _results(scored[:k], found)
+
+
+def _check(query: str, kinds: Collection[str] | None, k: int, ignore: frozenset[str]) -> None:
+    if not query.strip():
+        raise ValidationFailed("Say what to look for: the query is empty.", field="query")
+    if not 1 <= k <= MOST_RESULTS:
+        raise ValidationFailed(f"k must be from 1 to {MOST_RESULTS}.", field="k")
+    if unknown := set(kinds or ()) - set(Kind.values):
+        raise ValidationFailed(f"There is no kind {sorted(unknown)[0]!r}.", field="kinds")
+    if unknown := ignore - IGNORABLE:
+        raise ValidationFailed(f"Only {', '.join(sorted(IGNORABLE))} can be ignored.", field="ignore")
+
+
+def _meaning(query: str) -> tuple[Meaning | None, list[str]]:
+    try:
+        embedder = get_embedder()
+        if embedder is None:
+            return None, ["Searching by words only: no embedder is configured."]
+        vector = embedder.encode_query(query[:QUERY_LENGTH])
+        return Meaning(vector, embedder.name, embedder.version), []
+    except EmbedderError as error:
+        return None, [f"Searching by words only: {error}"]
+
+
+def _search(
+    query: str, meaning: Meaning | None, filters: Filters, fusion: FusionRule, direct: UUID | None, k: int
+) -> Search:
+    return Search(
+        filters=filters,
+        words=words_of(searchable(query)),
+        meaning=meaning,
+        direct=direct,
+        pool=fusion.pool_multiplier * k,
+        by_recency=fusion.recency_weight > 0,
+    )
+
+
+def _results(scored: list[Scored], found: dict[Any, Found]) -> list[Result]:
+    memories = Memory.objects.for_list().in_bulk([item.candidate.id for item in scored])
+    return [
+        _result(item, found[item.candidate.id], memories[item.candidate.id])
+        for item in scored
+        if item.candidate.id in memories
+    ]
+
+
+def _result(scored: Scored, hit: Found, memory: Any) -> Result:
+    candidate, excerpt = scored.candidate, hit.text[:OPENING]
+    return Result(
+        memory=memory,
+        excerpt=excerpt,
+        truncated=len(excerpt) < memory.length,
+        start=hit.start,
+        stop=hit.start + len(excerpt),
+        age_days=scored.age_days,
+        score=scored.score,
+        factors=scored.factors,
+        ranks=Ranks(candidate.rank_vector, candidate.rank_text, candidate.rank_recency),
+        fused=scored.fused,
+        similarity=candidate.similarity,
+        text_matched=candidate.text_matched,
+        policy=scored.policy,
+        why=scored.why,
+    )
+
+
+def _more_notices(query: str, filters: Filters, meaning: Meaning | None) -> list[str]:
+    notices = []
+    if len(query) > QUERY_LENGTH:
+        notices.append(f"The query is long: its first {QUERY_LENGTH:,} characters were searched for.")
+    waiting = Memory.objects.live().in_scopes(filters.scopes).filter(embedded_at__isnull=True).count()
+    if waiting and meaning:
+        notices.append(f"{waiting:,} of these memories are not embedded yet: they are found by their words only.")
+    return notices
+
+
+def _policy(results: list[Result]) -> str:
+    policies = {result.policy for result in results}
+    return policies.pop() if len(policies) == 1 else MIXED if policies else AGEING

@@ -1,0 +1,119 @@
+"""Remember: one memory, written once, however often it is sent."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.conf import settings
+from django.utils import timezone
+
+from memories import entities, similarity, windows
+from memories.access import Actor
+from memories.errors import Conflict
+from memories.models import Memory, Provenance, Scope
+from memories.models.memory import AuthorKind, content_hash
+from memories.services import audit
+from memories.services.links import create_links
+from memories.services.validation import Draft, check_draft
+from memories.services.writing import require_scope, take_turns, writing
+from memories.tasks import ring_for
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """``similar``: up to three live memories of the scope that say almost the same."""
+
+    memory: Memory
+    deduplicated: bool
+    similar: tuple[Memory, ...] = ()
+    notices: tuple[str, ...] = ()
+
+
+def remember(*, actor: Actor, scope: Scope, content: str, ring: bool = True, **asked: Any) -> Remembered:
+    """Store *content* in *scope*; the fields of ``Draft`` are the other things to ask for.
+
+    A live memory of the same kind and text, and one with the same idempotency key or external id, is returned instead
+    of a second row. Raises ValidationFailed, PayloadTooLarge, NotFound, Forbidden or Conflict, and then nothing is
+    written. Bulk writers pass ``ring=False``: the sweep embeds what they wrote, and near-equal memories are not sought.
+    """
+    draft = Draft(content=content, **asked)
+    check_draft(draft)
+    require_scope(actor, scope)
+    with writing():
+        remembered = _written(actor, scope, draft)
+        if ring and not remembered.deduplicated:
+            ring_for(remembered.memory)
+    if not ring or remembered.deduplicated:
+        return remembered
+    return replace(remembered, similar=similarity.near_equal(remembered.memory), notices=_notices())
+
+
+def _notices() -> tuple[str, ...]:
+    if settings.EMBEDDER == "none":
+        return ("No embedder is configured, so this memory is found by its words alone.",)
+    return ()
+
+
+def _written(actor: Actor, scope: Scope, draft: Draft) -> Remembered:
+    if sent_before := _sent_before(scope, draft):
+        return Remembered(sent_before, deduplicated=True)
+    twin = _twin(scope, draft)
+    memory = twin or _new_row(actor, scope, draft)
+    entities_added = entities.attach(memory, draft.entities)
+    links_added = create_links(actor=actor, memory=memory, specs=draft.links)
+    if twin is None:
+        windows.write_windows(memory)
+        audit.record(actor=actor, action="remember", subject=memory, scope=scope, kind=memory.kind)
+    elif entities_added or links_added:
+        audit.record(
+            actor=actor, action="enrich", subject=memory, scope=scope, entities=entities_added, links=links_added
+        )
+    return Remembered(memory, deduplicated=twin is not None)
+
+
+def _sent_before(scope: Scope, draft: Draft) -> Memory | None:
+    """What an earlier write with this key or external id made, as it stands today: changes since then are kept."""
+    if draft.idempotency_key and (found := _first(scope, idempotency_key=draft.idempotency_key)):
+        if found.content_sha256 != content_hash(draft.content):
+            raise Conflict("This idempotency key was used for another text. Use a new key.", field="idempotency_key")
+        return found
+    return _first(scope, external_id=draft.external_id) if draft.external_id else None
+
+
+def _first(scope: Scope, **key: str) -> Memory | None:
+    ((field, value),) = key.items()
+    take_turns(scope.pk, field, value)
+    return Memory.objects.filter(scope=scope, **key).first()
+
+
+def _twin(scope: Scope, draft: Draft) -> Memory | None:
+    sha = content_hash(draft.content)
+    take_turns(scope.pk, "content", sha)
+    return Memory.objects.live().filter(scope=scope, kind=draft.kind, content_sha256=sha).order_by("pk").first()
+
+
+def _new_row(actor: Actor, scope: Scope, draft: Draft) -> Memory:
+    now = timezone.now()
+    author_kind = draft.author_kind or (AuthorKind.HUMAN if actor.is_person else AuthorKind.AGENT)
+    default_rank = Provenance.HUMAN if author_kind == AuthorKind.HUMAN else Provenance.AGENT
+    return Memory.objects.create(
+        scope=scope,
+        kind=draft.kind,
+        content=draft.content,
+        content_sha256=content_hash(draft.content),
+        provenance=default_rank if draft.provenance is None else draft.provenance,
+        author_kind=author_kind,
+        author=actor.user,
+        agent=actor.agent[:120],
+        session=draft.session,
+        source=draft.source,
+        verbatim=draft.verbatim,
+        created_at=draft.created_at or now,
+        updated_at=now,
+        accessed_at=now,
+        newest_source_at=draft.newest_source_at,
+        valid_from=draft.valid_from,
+        valid_until=draft.valid_until,
+        pinned=draft.pinned,
+        external_id=draft.external_id,
+        idempotency_key=draft.idempotency_key,
+    )

@@ -1,0 +1,63 @@
+"""PURE. The words of a query: what the text leg looks for, whatever characters somebody typed."""
+
+import re
+import unicodedata
+import uuid
+from dataclasses import dataclass
+from typing import Final
+
+QUERY_LENGTH: Final = 8000
+MOST_WORDS: Final = 200  # the database keeps the 63 that matter most
+
+_UNSTORABLE: Final = re.compile(r"[\x00\ud800-\udfff]")
+_EDGES: Final = re.compile(r"^[\W_]+|[\W_]+$")
+# Scripts written without spaces (and Korean, whose particles cling to the word): searched by pairs of characters.
+UNSPACED: Final = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+    "\U00020000-\U0003ffff"
+)
+_RUNS: Final = re.compile(rf"[{UNSPACED}]+|[^\s{UNSPACED}]+")
+_UNSPACED_RUN: Final = re.compile(rf"[{UNSPACED}]")
+_LETTER, _DIGIT = r"[^\W\d_]", r"\d"
+_IDENTIFIER: Final = re.compile(
+    rf"{_LETTER}.*{_DIGIT}|{_DIGIT}.*{_LETTER}"  # E1042, 3rdparty
+    r"|\w[_./:\\@#-]+\w.*[_./:\\@#]"  # a/b/c, std::fs, pkg.mod.name
+    r"|\w+_\w|\w::\w|\w[/\\@#]\w"  # snake_case, a/b
+    r"|[a-z][A-Z]"  # camelCase
+    rf"|^{_DIGIT}{{4,}}$"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    text: str
+    identifier: bool = False
+
+
+def searchable(query: str) -> str:
+    """The query as PostgreSQL can store it and in composed form, cut to QUERY_LENGTH characters."""
+    return unicodedata.normalize("NFKC", _UNSTORABLE.sub(" ", query[:QUERY_LENGTH]))
+
+
+def words_of(query: str) -> list[Word]:
+    """Distinct words in order, at most MOST_WORDS."""
+    words: dict[str, Word] = {}
+    for run in _RUNS.findall(query):
+        for word in _words_in(run):
+            words.setdefault(word.text.casefold(), word)
+    return list(words.values())[:MOST_WORDS]
+
+
+def memory_id_in(query: str) -> uuid.UUID | None:
+    """The memory id that the query consists of, if it does."""
+    try:
+        return uuid.UUID(query.strip().removeprefix("zm://memory/"))
+    except ValueError:
+        return None
+
+
+def _words_in(run: str) -> list[Word]:
+    if _UNSPACED_RUN.match(run):
+        return [Word(run[at : at + 2]) for at in range(max(1, len(run) - 1))]
+    bare = _EDGES.sub("", run)
+    return [Word(bare, identifier=bool(_IDENTIFIER.search(bare)))] if bare else []
