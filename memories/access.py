@@ -9,7 +9,7 @@ from django.db.models import Q
 from django.http import HttpRequest
 
 from memories.errors import Conflict, Forbidden, NotFound, ValidationFailed
-from memories.models import Memory, Membership, Role, Scope, Token, User
+from memories.models import Membership, Memory, Role, Scope, Token, User
 
 
 @dataclass(frozen=True, slots=True)
