@@ -3,14 +3,21 @@
 from typing import Any
 
 from django.http import HttpRequest
+from django.utils.functional import SimpleLazyObject
+
+from memories.access import actor_for_request
+from reflections.models import Candidate
 
 
 def rail(request: HttpRequest) -> dict[str, Any]:
-    """``rail.pending_reflections`` and ``rail.notices`` for signed-in people; empty otherwise."""
-    if not getattr(request, "user", None) or not request.user.is_authenticated:
+    """``rail.pending_reflections`` and ``rail.notices`` for signed-in people; None otherwise."""
+    user = getattr(request, "user", None)
+    if user is None or not user.is_authenticated:
         return {"rail": None}
-    from memories.access import actor_for_request
-    from reflections.models import Candidate
+    # Lazy, because fragments have no rail.
+    return {"rail": SimpleLazyObject(lambda: _rail(request))}
 
-    pending = Candidate.objects.visible_to(actor_for_request(request)).filter(state="pending").count()
-    return {"rail": {"pending_reflections": pending, "notices": []}}
+
+def _rail(request: HttpRequest) -> dict[str, Any]:
+    pending = Candidate.objects.visible_to(actor_for_request(request)).pending().count()
+    return {"pending_reflections": pending, "notices": []}

@@ -3,6 +3,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
+from django.utils import timezone
 from uuid_utils import compat
 
 from memories.models import Memory, Scope
@@ -66,6 +67,7 @@ class Candidate(models.Model):
     confidence = models.FloatField(null=True, blank=True)
     rationale = models.TextField(blank=True, default="")
     similarity = models.FloatField(null=True, blank=True, help_text="Mean cosine of the joined pairs.")
+    run = models.ForeignKey("Run", on_delete=models.SET_NULL, null=True, blank=True, related_name="candidates")
     created_at = models.DateTimeField(auto_now_add=True)
     version = models.PositiveIntegerField(default=1, help_text="Moves with every decision; stale tabs are told.")
 
@@ -122,6 +124,13 @@ class Candidate(models.Model):
     def __str__(self) -> str:
         return f"{self.get_state_display()}: {self.draft[:80]}"
 
+    @property
+    def is_open(self) -> bool:
+        """Waiting for a decision: pending, or snoozed until a date that has come."""
+        if self.state == self.State.SNOOZED:
+            return self.snoozed_until is not None and self.snoozed_until <= timezone.now()
+        return self.state == self.State.PENDING
+
 
 class CandidateMember(models.Model):
     """An episode in a candidacy. Once a member, never again: the episode is unique here for all time."""
@@ -136,6 +145,9 @@ class CandidateMember(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["candidate", "position"], name="member_candidate_position_unique"),
         ]
+
+    def __str__(self) -> str:
+        return f"Source {self.position + 1}"
 
 
 class Run(models.Model):
@@ -159,6 +171,7 @@ class Run(models.Model):
     scopes_done = models.PositiveIntegerField(default=0)
     episodes_seen = models.PositiveIntegerField(default=0)
     candidates_made = models.PositiveIntegerField(default=0)
+    attempts = models.PositiveSmallIntegerField(default=0, help_text="How often a worker took it up.")
     error = models.CharField(max_length=2000, blank=True, default="")
 
     objects = RunQuerySet.as_manager()
@@ -181,3 +194,10 @@ class Run(models.Model):
             # The sweep that picks up waiting and abandoned runs.
             models.Index(fields=["requested_at"], condition=Q(state__in=["queued", "running"]), name="run_unfinished"),
         ]
+
+    def __str__(self) -> str:
+        return f"{self.get_state_display()}, {self.scopes_done} of {self.scopes_total} scopes"
+
+    @property
+    def is_unfinished(self) -> bool:
+        return self.state in (self.State.QUEUED, self.State.RUNNING)

@@ -2,19 +2,74 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Self
 
 from django.db import models
+from django.db.models import Prefetch, Q
+from django.utils import timezone
+
+from memories.models import Memory
 
 if TYPE_CHECKING:
     from memories.access import Actor
+    from memories.models import User
+
+TABS = ("pending", "snoozed", "approved", "dismissed")
+
+
+def _in_tab(tab: str) -> Q:
+    """A snoozed row is pending again from its date on, whether or not a sweep has come by yet."""
+    if tab == "pending":
+        return Q(state="pending") | Q(state="snoozed", snoozed_until__lte=timezone.now())
+    if tab == "snoozed":
+        return Q(state="snoozed", snoozed_until__gt=timezone.now())
+    return Q(state=tab)
 
 
 class CandidateQuerySet(models.QuerySet):
     def visible_to(self, actor: Actor) -> Self:
         return self.filter(scope_id__in=actor.readable)
 
+    def pending(self) -> Self:
+        return self.filter(_in_tab("pending"))
+
+    def due(self) -> Self:
+        """Snoozed rows whose date has come."""
+        return self.filter(state="snoozed", snoozed_until__lte=timezone.now())
+
+    def in_tab(self, tab: str) -> Self:
+        """The rows of one of TABS."""
+        return self.filter(_in_tab(tab))
+
+    def counts(self) -> dict[str, int]:
+        """How many rows each of TABS holds; one query."""
+        return self.order_by().aggregate(**{tab: models.Count("pk", filter=_in_tab(tab)) for tab in TABS})
+
+    def for_queue(self) -> Self:
+        """With all that a list or the API shows of each row, in a fixed number of queries.
+
+        Of each source only the opening is read, as in ``Memory.objects.for_list()``.
+        """
+        from reflections.models import CandidateMember
+
+        sources = Prefetch("memory", queryset=Memory.objects.for_list())
+        members = CandidateMember.objects.order_by("position").prefetch_related(sources)
+        return self.select_related("scope__owner", "decided_by", "memory").prefetch_related(
+            Prefetch("members", queryset=members)
+        )
+
 
 class RunQuerySet(models.QuerySet):
     def unfinished(self) -> Self:
         return self.filter(state__in=["queued", "running"])
+
+    def asked_for_by(self, user: User | None) -> Self:
+        return self.filter(requested_by=user)
+
+    def abandoned(self, *, silent_for: timedelta) -> Self:
+        """Running rows whose worker has not been heard of for that long."""
+        return self.filter(state="running", heartbeat_at__lt=timezone.now() - silent_for)
+
+    def waiting_since(self, moment: datetime) -> Self:
+        return self.filter(state="queued", requested_at__lt=moment)

@@ -1,0 +1,23 @@
+"""The only door from a request to a candidate: a foreign one does not exist."""
+
+import uuid
+
+from memories.access import Actor
+from memories.errors import NotFound
+from reflections.models import Candidate, Run
+
+
+def candidate_for(actor: Actor, candidate_id: str | uuid.UUID) -> Candidate:
+    """A candidate of a scope the actor may read; NotFound for everything else, malformed ids included."""
+    try:
+        return Candidate.objects.visible_to(actor).for_queue().get(pk=uuid.UUID(str(candidate_id)))
+    except (ValueError, Candidate.DoesNotExist) as error:
+        raise NotFound("There is no such draft here. Check the address.") from error
+
+
+def run_for(actor: Actor, run_id: str | uuid.UUID) -> Run:
+    """A run the actor asked for; NotFound for everything else."""
+    try:
+        return Run.objects.asked_for_by(actor.user).get(pk=uuid.UUID(str(run_id)))
+    except (ValueError, Run.DoesNotExist) as error:
+        raise NotFound("There is no such run here. Check the address.") from error

@@ -1,0 +1,19 @@
+"""The thresholds in force. Read from the table at each call, so a change counts from the next run on."""
+
+from reflections.clustering import Rule
+from reflections.models import ReflectionConfig
+
+
+def current() -> ReflectionConfig:
+    """The single row; where it is missing, an unsaved one with the defaults."""
+    return ReflectionConfig.objects.first() or ReflectionConfig()
+
+
+def cluster_rule() -> Rule:
+    row = current()
+    return Rule(
+        cosine_min=row.cosine_min,
+        cosine_max=row.cosine_max,
+        min_members=row.min_members,
+        max_members=row.max_members,
+    )

@@ -1,0 +1,85 @@
+"""Which episodes may cluster, and the vectors they are compared by."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memories.models import Embedding, Memory, MemoryEntity, Scope
+from memories.querysets import MemoryQuerySet
+from reflections.clustering import Episode
+from zeromemory.embedding import Embedder
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """Vectors of different stamps cannot be compared."""
+
+    model: str
+    version: str
+    dimensions: int
+
+
+def stamp_of(embedder: Embedder) -> Stamp:
+    """Raises EmbedderError where the embedder has to be asked and does not answer."""
+    return Stamp(embedder.name, embedder.version, embedder.dimensions)
+
+
+def eligible(scope: Scope) -> MemoryQuerySet:
+    """Live episodes of *scope* that have never been in any candidacy, whatever became of it."""
+    return Memory.objects.live().filter(scope=scope, kind="episode", candidacy__isnull=True)
+
+
+def episodes_by_owner(scope: Scope, stamp: Stamp) -> list[list[Episode]]:
+    """The eligible episodes that have vectors of *stamp*, apart by owner.
+
+    An episode belongs to its author; without one, to the scope's owner.
+    """
+    rows = eligible(scope).filter(embedded_at__isnull=False).values_list("pk", "author_id", "created_at")
+    known = {pk: (author or scope.owner_id, created_at) for pk, author, created_at in rows}
+    vectors = _vectors(scope, stamp)
+    entities = _entities(scope)
+    groups: dict[int, list[Episode]] = {}
+    for pk, (owner, created_at) in known.items():
+        if pk in vectors:
+            groups.setdefault(owner, []).append(Episode(pk, created_at, vectors[pk], entities.get(pk, frozenset())))
+    return [groups[owner] for owner in sorted(groups)]
+
+
+def _vectors(scope: Scope, stamp: Stamp) -> dict[UUID, NDArray[np.float32]]:
+    """A vector for each eligible memory: that of its window, or of a long text the mean over its windows."""
+    rows = (
+        Embedding.objects.filter(
+            live=True,
+            memory__in=eligible(scope),
+            model=stamp.model,
+            model_version=stamp.version,
+            dimensions=stamp.dimensions,
+        )
+        .order_by("memory_id", "window_id")
+        .values_list("memory_id", "vector")
+    )
+    windows: dict[UUID, list[NDArray[np.float32]]] = {}
+    for memory_id, vector in rows.iterator(chunk_size=2000):
+        windows.setdefault(memory_id, []).append(np.asarray(vector, dtype=np.float32))
+    return {memory_id: mean_direction(found) for memory_id, found in windows.items()}
+
+
+def mean_direction(vectors: Iterable[NDArray[np.float32]]) -> NDArray[np.float32]:
+    """The unit vector along the mean of unit vectors; one vector alone is returned as it is."""
+    found = list(vectors)
+    if len(found) == 1:
+        return found[0]
+    mean = np.mean(found, axis=0)
+    length = float(np.linalg.norm(mean))
+    return mean / length if length else mean
+
+
+def _entities(scope: Scope) -> dict[UUID, frozenset[int | str]]:
+    rows = MemoryEntity.objects.filter(memory__in=eligible(scope)).values_list("memory_id", "entity_id")
+    found: dict[UUID, set[int | str]] = {}
+    for memory_id, entity_id in rows.iterator(chunk_size=2000):
+        found.setdefault(memory_id, set()).add(entity_id)
+    return {memory_id: frozenset(ids) for memory_id, ids in found.items()}

@@ -1,0 +1,20 @@
+"""Every write of the reflection queue, as verbs."""
+
+from reflections.services.candidates import find_candidates, survey
+from reflections.services.decisions import approve, dismiss, snooze, undo, wake_due
+from reflections.services.runs import Started, requeue_abandoned, ring_waiting, start_run, work_on
+
+__all__ = [
+    "Started",
+    "approve",
+    "dismiss",
+    "find_candidates",
+    "requeue_abandoned",
+    "ring_waiting",
+    "snooze",
+    "start_run",
+    "survey",
+    "undo",
+    "wake_due",
+    "work_on",
+]

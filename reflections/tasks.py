@@ -1,0 +1,16 @@
+from celery import shared_task
+
+from reflections import services
+
+
+@shared_task
+def reflect(run_id: str) -> None:
+    services.work_on(run_id)
+
+
+@shared_task
+def sweep() -> None:
+    """Each minute: what a lost message, a lost worker or a passed date has left waiting."""
+    services.wake_due()
+    services.requeue_abandoned()
+    services.ring_waiting()

@@ -1,0 +1,79 @@
+"""Plain functions that make clusters and candidates for tests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+from django.utils import timezone
+
+from memories.access import Actor, actor_for_user
+from memories.models import Memory, Scope, User
+from reflections.eligible import Stamp
+from reflections.models import Candidate, CandidateMember
+from tests.factories import DIMENSIONS, MODEL, MODEL_VERSION, at_cosine, make_memory
+
+STAMP = Stamp(MODEL, MODEL_VERSION, DIMENSIONS)
+
+
+def pairwise(cosine: float, count: int) -> list[np.ndarray]:
+    """Unit vectors of which any two have exactly this cosine."""
+    return [at_cosine(np.sqrt(cosine), axis=1 + number) for number in range(count)]
+
+
+def make_episodes(
+    scope: Scope,
+    count: int = 3,
+    *,
+    cosine: float = 0.80,
+    entities: Sequence[str] = ("cache",),
+    newest_days: float = 1,
+    **overrides: Any,
+) -> list[Memory]:
+    """Episodes a day apart, oldest first, any two of them at *cosine*."""
+    overrides = {"author": scope.owner} | overrides
+    return [
+        make_memory(
+            f"Step {number}: the cache of service {number} was rebuilt after incident {number}.",
+            kind="episode",
+            scope=scope,
+            vector=vector,
+            entities=entities,
+            age_days=newest_days + count - 1 - number,
+            **overrides,
+        )
+        for number, vector in enumerate(pairwise(cosine, count))
+    ]
+
+
+def make_candidate(
+    scope: Scope,
+    *,
+    sources: Sequence[Memory] | None = None,
+    draft: str = "The cache is rebuilt after every incident.",
+    **overrides: Any,
+) -> Candidate:
+    """A pending draft that quotes its newest source."""
+    sources = make_episodes(scope) if sources is None else sources
+    values = {
+        "draft": draft,
+        "sentences": [{"text": draft, "source": str(sources[-1].pk)}],
+        "similarity": 0.8,
+        "rationale": "One sentence word for word from 1 of 3 episodes.",
+    } | overrides
+    candidate = Candidate.objects.create(scope=scope, **values)
+    CandidateMember.objects.bulk_create(
+        CandidateMember(candidate=candidate, memory=source, position=position)
+        for position, source in enumerate(sources)
+    )
+    return candidate
+
+
+def person(user: User) -> Actor:
+    return actor_for_user(user)
+
+
+def in_days(days: float) -> Any:
+    return timezone.now() + timedelta(days=days)
