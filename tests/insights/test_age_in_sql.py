@@ -1,7 +1,7 @@
 """One age: SQL and Python give the same number, the same buckets and the same faded rows."""
 
 import random
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
@@ -9,26 +9,12 @@ from memories import ageing, ranking
 from memories.configuration import ranking_rules
 from memories.errors import ValidationFailed
 from memories.models import Memory, RankingConfig
-from memories.ranking import KIND_DEFAULTS, KINDS, UNKNOWN_RULE, KindRule
+from memories.ranking import KIND_DEFAULTS, UNKNOWN_RULE, KindRule
 from tests.factories import make_memory, make_scope
+from tests.insights.corpus import NOW, make_aged
 
-NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
 EDGES = [-3650, -1 / 86400, 0, 7, 14, 30, 365, 3650, 36500]
-
-
-def make_aged(scope, ages, kinds=KINDS):
-    """A row per age, kinds taken in turn, written in one go."""
-    return Memory.objects.bulk_create(
-        Memory(
-            scope=scope,
-            content=f"Aged {number}.",
-            content_sha256=f"{number}",
-            kind=kinds[number % len(kinds)],
-            created_at=NOW - timedelta(days=age),
-        )
-        for number, age in enumerate(ages)
-    )
 
 
 def python_factor(memory, rules):

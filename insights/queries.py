@@ -1,0 +1,152 @@
+"""Aggregates over the corpus, as frozen dataclasses. A share or a median of nothing is None, never 0."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from django.db import connection
+from django.db.models import BooleanField, Case, CharField, QuerySet, Value, When
+
+from insights.sql import load
+from memories.access import Actor, readable_scopes
+from memories.ageing import AGE_BUCKETS, Rules, age_days, in_bucket, is_faded
+from memories.configuration import ranking_rules
+from memories.models import Memory, Scope
+from memories.ranking import KINDS, KindRule
+
+
+@dataclass(frozen=True, slots=True)
+class KindAgeing:
+    kind: str
+    live: int
+    median_age_days: float | None
+    faded: int
+    faded_share: float | None
+    half_life_days: float
+    curve: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeAgeing:
+    """``scope`` is the name that finds it: the slug, or ``owner/slug`` where the actor reads several of that slug."""
+
+    scope: str
+    retention: str
+    live: int
+    median_age_days: float | None
+    faded: int
+    faded_share: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ageing:
+    """How old the live corpus is. Faded = older than the half-life of its kind; the buckets sum to ``live``.
+
+    ``faded_share`` is in [0, 1]. Every kind and every readable scope has an entry, also where nothing is remembered.
+    """
+
+    scope: str | None
+    live: int
+    median_age_days: float | None
+    faded: int
+    faded_share: float | None
+    oldest_at: datetime | None
+    newest_at: datetime | None
+    buckets: Mapping[str, int]
+    by_kind: tuple[KindAgeing, ...]
+    by_scope: tuple[ScopeAgeing, ...]
+
+
+class _Group(NamedTuple):
+    live: int = 0
+    faded: int = 0
+    median_age_days: float | None = None
+    oldest_at: datetime | None = None
+    newest_at: datetime | None = None
+
+    @property
+    def faded_share(self) -> float | None:
+        return self.faded / self.live if self.live else None
+
+
+_Groups = dict[tuple[str, str | None], _Group]
+_NOTHING = _Group()
+
+
+def ageing(*, actor: Actor, scope: Scope | None = None, now: datetime) -> Ageing:
+    """Of all the actor may read, or of one readable *scope*. Three queries, however much is stored."""
+    rules, readable = ranking_rules(), readable_scopes(actor)
+    names = scope_names(readable)
+    chosen = [row for row in readable if scope is None or row.pk == scope.pk]
+    groups = _groups(chosen, rules, now)
+    whole = groups.get(("all", None), _NOTHING)
+    return Ageing(
+        scope=names[scope.pk] if scope else None,
+        live=whole.live,
+        median_age_days=whole.median_age_days,
+        faded=whole.faded,
+        faded_share=whole.faded_share,
+        oldest_at=whole.oldest_at,
+        newest_at=whole.newest_at,
+        buckets={name: groups.get(("bucket", name), _NOTHING).live for name in AGE_BUCKETS},
+        by_kind=tuple(_kind(kind, rules[kind], groups.get(("kind", kind), _NOTHING)) for kind in KINDS),
+        by_scope=tuple(_scope(row, names[row.pk], groups.get(("scope", str(row.pk)), _NOTHING)) for row in chosen),
+    )
+
+
+def scope_names(scopes: Iterable[Scope]) -> dict[int, str]:
+    """The name of each scope by its key: the slug, or ``owner/slug`` where several share one."""
+    scopes = list(scopes)
+    uses = Counter(scope.slug.casefold() for scope in scopes)
+    return {
+        scope.pk: scope.slug if uses[scope.slug.casefold()] == 1 else f"{scope.owner.get_username()}/{scope.slug}"
+        for scope in scopes
+    }
+
+
+def _groups(scopes: list[Scope], rules: Rules, now: datetime) -> _Groups:
+    if not scopes:
+        return {}
+    corpus, parameters = _corpus(scopes, rules, now).query.sql_with_params()
+    with connection.cursor() as cursor:
+        cursor.execute(load("ageing").format(corpus=corpus), parameters)
+        return {(level, name): _Group(*values) for level, name, *values in cursor.fetchall()}
+
+
+def _corpus(scopes: list[Scope], rules: Rules, now: datetime) -> QuerySet[Any, Any]:
+    """The live rows of *scopes*, each with its age in days, its bucket and whether it has faded."""
+    buckets = Case(*[When(in_bucket(name, now), then=Value(name)) for name in AGE_BUCKETS], output_field=CharField())
+    faded = Case(When(is_faded(rules, now), then=True), default=False, output_field=BooleanField())
+    return (
+        Memory.objects.live()
+        .in_scopes([scope.pk for scope in scopes])
+        .annotate(age_days=age_days(now), faded=faded, bucket=buckets)
+        .values("kind", "scope_id", "created_at", "age_days", "faded", "bucket")
+    )
+
+
+def _kind(kind: str, rule: KindRule, group: _Group) -> KindAgeing:
+    return KindAgeing(
+        kind=kind,
+        live=group.live,
+        median_age_days=group.median_age_days,
+        faded=group.faded,
+        faded_share=group.faded_share,
+        half_life_days=rule.half_life_days,
+        curve=rule.curve,
+    )
+
+
+def _scope(scope: Scope, name: str, group: _Group) -> ScopeAgeing:
+    return ScopeAgeing(
+        scope=name,
+        retention=scope.retention,
+        live=group.live,
+        median_age_days=group.median_age_days,
+        faded=group.faded,
+        faded_share=group.faded_share,
+    )
