@@ -11,11 +11,18 @@
     setTimeout(() => { region.textContent = text; }, 50);
   }
 
-  document.addEventListener("htmx:afterSettle", (event) => {
-    const target = event.detail.elt;
-    const source = target?.closest?.("[data-announce]") ?? target?.querySelector?.("[data-announce]") ?? document.querySelector("main [data-announce]");
-    say(source?.dataset.announce);
-  });
+  const heard = new WeakMap();
+  function news() {
+    let text;
+    for (const element of document.querySelectorAll("[data-announce]")) {
+      if (heard.get(element) !== element.dataset.announce) text = element.dataset.announce;
+      heard.set(element, element.dataset.announce);
+    }
+    return text;
+  }
+
+  document.addEventListener("DOMContentLoaded", news);
+  document.addEventListener("htmx:afterRequest", () => say(news()));
 
   function fail(text) {
     document.dispatchEvent(new CustomEvent("toast", { detail: { text, level: "error" } }));

@@ -31,7 +31,7 @@
   function axis(given, read) {
     return {
       gridcolor: read("chart-grid"), linecolor: read("border-strong"), zerolinecolor: read("border-strong"),
-      tickcolor: read("border-strong"), fixedrange: true, automargin: true, ...given,
+      ticks: "", fixedrange: true, automargin: true, ...given,
       tickfont: { color: read("text-muted"), size: 12, ...given?.tickfont },
     };
   }
@@ -39,14 +39,15 @@
   function layoutOf(figure, read) {
     const given = figure.layout ?? {};
     const layout = {
-      autosize: true, dragmode: false, showlegend: false, bargap: 0.35, height: 260, barcornerradius: 2,
+      autosize: true, dragmode: false, showlegend: false, bargap: 0.4, height: 260, barcornerradius: 2,
       margin: { l: 8, r: 12, t: 12, b: 8 }, ...given,
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       font: { family: getComputedStyle(document.body).fontFamily, size: 13, color: read("text"), ...given.font },
       hoverlabel: { bgcolor: read("surface-raised"), bordercolor: read("border-strong"), font: { color: read("text") }, ...given.hoverlabel },
     };
+    const sideways = (figure.data ?? []).some((trace) => trace.orientation === "h");
     for (const key of new Set(["xaxis", "yaxis", ...Object.keys(given).filter((name) => /^[xy]axis\d*$/.test(name))])) {
-      layout[key] = axis(given[key], read);
+      layout[key] = axis({ showgrid: key.startsWith("x") === sideways, showline: key.startsWith("x") !== sideways, ...given[key] }, read);
     }
     layout.shapes = (given.shapes ?? []).map((shape) => ({ ...shape, line: { width: 1, dash: "dot", ...shape.line, color: read("text-muted") } }));
     layout.annotations = (given.annotations ?? []).map((note) => ({ showarrow: false, ...note, font: { size: 12, ...note.font, color: read("text-muted") } }));

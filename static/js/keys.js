@@ -34,8 +34,13 @@
   }
 
   function press(control) {
-    if (control.matches(TYPING)) control.focus();
-    else control.click();
+    if (control.matches(TYPING)) {
+      control.focus();
+      control.select?.();
+      return;
+    }
+    control.click();
+    if (control.matches("summary")) control.parentElement.querySelector("textarea, input:not([type=hidden]), button")?.focus();
   }
 
   function labelOf(control) {
@@ -74,13 +79,19 @@
     dialog.showModal();
   }
 
+  function leave(element) {
+    const question = element.closest("details.confirm[open]");
+    if (question) {
+      question.open = false;
+      question.querySelector("summary").focus();
+    } else if (element.closest(TYPING)) element.blur();
+  }
+
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     if (document.querySelector("dialog[open]")) return;
-    if (event.target.closest(TYPING)) {
-      if (event.key === "Escape") event.target.blur();
-      return;
-    }
+    if (event.key === "Escape") return leave(event.target);
+    if (event.target.closest(TYPING)) return;
     if (event.key === "?") help();
     else if (event.key === "j") step(1);
     else if (event.key === "k") step(-1);
@@ -106,12 +117,15 @@
     if (row) place = rows().indexOf(row);
     focusWasInside = event.detail.target.contains(document.activeElement);
   });
-  document.addEventListener("htmx:afterSettle", () => {
+  function refocus() {
     const lost = document.activeElement === document.body || document.activeElement === null;
     if (!focusWasInside || !lost) return;
     focusWasInside = false;
     const all = rows();
     if (all.length) select(all[Math.min(Math.max(place, 0), all.length - 1)]);
     else document.getElementById("main")?.focus({ preventScroll: true });
-  });
+  }
+  // A swap that leaves nothing behind settles nothing, so the end of the request counts too.
+  document.addEventListener("htmx:afterSettle", refocus);
+  document.addEventListener("htmx:afterRequest", refocus);
 })();
