@@ -7,12 +7,30 @@ import sys
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "zeromemory.settings")
+    from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line
 
     from zeromemory import embedded
 
-    with embedded.database_for(sys.argv):
-        execute_from_command_line(sys.argv)
+    try:
+        _read_settings(embedded.is_needed_for(sys.argv))
+        with embedded.database_for(sys.argv):
+            execute_from_command_line(sys.argv)
+    except (ImproperlyConfigured, embedded.EmbeddedPostgresError) as error:
+        sys.exit(str(error))
+
+
+def _read_settings(embedded_is_needed: bool) -> None:
+    """Fail on a bad setting before anything is started. The embedded server's address is known before it runs."""
+    from django.conf import settings
+
+    from zeromemory import embedded
+
+    if embedded_is_needed:
+        os.environ["DATABASE_URL"] = embedded.url(embedded.folder())
+    settings.configured or settings.INSTALLED_APPS
+    if embedded_is_needed:
+        del os.environ["DATABASE_URL"]
 
 
 if __name__ == "__main__":

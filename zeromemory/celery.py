@@ -1,11 +1,60 @@
 """The Celery application. Rows are the list of work; the queue is only a doorbell."""
 
+from __future__ import annotations
+
+import functools
 import os
+from typing import Any
 
 from celery import Celery
+from celery.contrib.django.task import DjangoTask
+from django.conf import settings
+from django.db import transaction
+
+from zeromemory.lib import heartbeat
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "zeromemory.settings")
 
-app = Celery("zeromemory")
+
+class Doorbell(DjangoTask):
+    """A task whose loss costs time and never work: a broker that cannot be reached does not fail the request."""
+
+    def delay_on_commit(self, *args: Any, **kwargs: Any) -> None:
+        # robust: Django logs the error and goes on; the periodic sweep finds the row
+        transaction.on_commit(functools.partial(self.delay, *args, **kwargs), robust=True)
+
+    def apply_async_on_commit(self, *args: Any, **kwargs: Any) -> None:
+        transaction.on_commit(functools.partial(self.apply_async, *args, **kwargs), robust=True)
+
+
+class ZeroMemoryCelery(Celery):
+    def connection_for_write(self, *args: Any, **kwargs: Any) -> Any:
+        make_broker_folders()
+        return super().connection_for_write(*args, **kwargs)
+
+    def connection_for_read(self, *args: Any, **kwargs: Any) -> Any:
+        make_broker_folders()
+        return super().connection_for_read(*args, **kwargs)
+
+
+def make_broker_folders() -> None:
+    """The file system transport expects its folders to exist. Other brokers need none."""
+    if not settings.BROKER_URL.startswith("filesystem://"):
+        return
+    for name in ("queue", "control", "taken"):
+        (settings.BROKER_FOLDER / name).mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+app = ZeroMemoryCelery("zeromemory", task_cls=Doorbell)
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+
+# Everything that happens by the clock. A message that waited longer than its period is dropped.
+app.conf.beat_schedule = {
+    "embed-pending": {"task": "memories.tasks.embed_pending", "schedule": 60.0, "options": {"expires": 60.0}},
+    "heartbeat": {
+        "task": "zeromemory.heartbeat",
+        "schedule": heartbeat.EVERY_SECONDS,
+        "options": {"expires": heartbeat.EVERY_SECONDS},
+    },
+}

@@ -1,21 +1,49 @@
 """Settings of Zero Memory. Everything a deployment may change is an environment variable."""
 
+import contextlib
+import os
 import secrets
 from typing import Any
 from urllib.parse import urlsplit
 
-import environ
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.csp import CSP
 
-from zeromemory.lib.folders import PROJECT, data_folder
+from zeromemory.lib import database_url
+from zeromemory.lib.folders import PROJECT, data_folder, make_data_folder
 
 BASE_DIR = PROJECT
-env = environ.Env()
 
 
 def _refuse(name: str, problem: str) -> ImproperlyConfigured:
     return ImproperlyConfigured(f"{name}: {problem}")
+
+
+def _text(name: str) -> str:
+    return os.environ.get(name, "").strip()
+
+
+def _switch(name: str) -> bool:
+    given = _text(name).lower()
+    if given not in ("", "0", "1", "true", "false", "yes", "no", "on", "off"):
+        raise _refuse(name, f"{given!r} is neither on nor off; write 1 or 0.")
+    return given in ("1", "true", "yes", "on")
+
+
+def _whole_number(name: str, default: int, *, least: int = 1) -> int:
+    given = _text(name)
+    if not given:
+        return default
+    if not given.isdecimal() or int(given) < least:
+        raise _refuse(name, f"{given!r} is not a whole number of at least {least}.")
+    return int(given)
+
+
+def _one_of(name: str, default: str, *choices: str) -> str:
+    given = _text(name).upper() or default
+    if given not in choices:
+        raise _refuse(name, f"{given!r} is not one of {', '.join(choices)}.")
+    return given
 
 
 # Data folder and secret key ------------------------------------------------------------------
@@ -24,31 +52,36 @@ DATA_FOLDER = data_folder()
 
 
 def _secret_key() -> str:
-    given = env.str("ZEROMEMORY_SECRET_KEY", default="")
+    given = _text("ZEROMEMORY_SECRET_KEY")
+    if given and len(given) < 32:
+        raise _refuse("ZEROMEMORY_SECRET_KEY", "use at least 32 characters, or unset it to have one generated.")
     if given:
-        if len(given) < 32:
-            raise _refuse("ZEROMEMORY_SECRET_KEY", "use at least 32 characters, or unset it to have one generated.")
         return given
+    try:
+        make_data_folder(DATA_FOLDER)
+        return _kept_secret_key()
+    except OSError as error:
+        raise _refuse("ZEROMEMORY_DATA", f"{DATA_FOLDER} cannot be used ({error.strerror}).") from error
+
+
+def _kept_secret_key() -> str:
     kept = DATA_FOLDER / "secret_key"
     if not kept.exists():
-        try:
-            DATA_FOLDER.mkdir(parents=True, exist_ok=True)
-            with kept.open("x") as file:
-                kept.chmod(0o600)
-                file.write(secrets.token_urlsafe(48))
-        except FileExistsError:
-            pass  # another process generated it at the same moment
-        except OSError as error:
-            raise _refuse("ZEROMEMORY_DATA", f"{DATA_FOLDER} is not writable ({error.strerror}).") from error
+        fresh = DATA_FOLDER / f"secret_key.{os.getpid()}"
+        fresh.touch(mode=0o600)
+        fresh.write_text(secrets.token_urlsafe(48))
+        with contextlib.suppress(FileExistsError):  # another process generated it at the same moment
+            os.link(fresh, kept)
+        fresh.unlink()
     return kept.read_text().strip()
 
 
 SECRET_KEY = _secret_key()
-DEBUG = env.bool("ZEROMEMORY_DEBUG", default=False)
+DEBUG = _switch("ZEROMEMORY_DEBUG")
 
 # Address -------------------------------------------------------------------------------------
 
-BIND = env.str("ZEROMEMORY_BIND", default="127.0.0.1:8000")
+BIND = _text("ZEROMEMORY_BIND") or "127.0.0.1:8000"
 
 
 def _bind_parts() -> tuple[str, int]:
@@ -57,15 +90,30 @@ def _bind_parts() -> tuple[str, int]:
         host, port = parts.hostname, parts.port
     except ValueError as error:
         raise _refuse("ZEROMEMORY_BIND", f"{BIND!r} is not host:port ({error}).") from error
-    if not host or not port:
+    if not host or not port or parts.path or parts.username:
         raise _refuse("ZEROMEMORY_BIND", f"{BIND!r} is not host:port, for example 127.0.0.1:8000.")
     return host, port
 
 
 BIND_HOST, BIND_PORT = _bind_parts()
-ALLOWED_HOSTS = env.list("ZEROMEMORY_ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
-CSRF_TRUSTED_ORIGINS = [f"https://{host}" for host in ALLOWED_HOSTS if host not in ("*", "localhost", "127.0.0.1", "[::1]")]
-SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.bool("ZEROMEMORY_BEHIND_PROXY", default=False) else None
+LOCAL_HOSTS = ["localhost", "127.0.0.1", "[::1]"]
+
+
+def _named_hosts() -> list[str]:
+    names = [name.strip() for name in _text("ZEROMEMORY_ALLOWED_HOSTS").split(",") if name.strip()]
+    for name in names:
+        if "/" in name or " " in name or ":" in name.strip("[]") and not name.startswith("["):
+            raise _refuse("ZEROMEMORY_ALLOWED_HOSTS", f"{name!r} is not a host name; write names without http:// or port.")
+    return names
+
+
+NAMED_HOSTS = _named_hosts()
+ALLOWED_HOSTS = NAMED_HOSTS + LOCAL_HOSTS
+CSRF_TRUSTED_ORIGINS = [
+    f"https://{'*' + host if host.startswith('.') else host}" for host in NAMED_HOSTS if host not in ("*", *LOCAL_HOSTS)
+]
+BEHIND_PROXY = _switch("ZEROMEMORY_BEHIND_PROXY")
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_PROXY else None
 
 # Applications --------------------------------------------------------------------------------
 
@@ -88,6 +136,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
+    "django.middleware.gzip.GZipMiddleware",
     "django.middleware.csp.ContentSecurityPolicyMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -98,6 +147,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "memories.middleware.KnownErrorsMiddleware",
     "memories.middleware.ChoosePasswordMiddleware",
     "memories.middleware.TimeZoneMiddleware",
     "axes.middleware.AxesMiddleware",
@@ -125,16 +175,22 @@ TEMPLATES = [
 
 
 def _database() -> dict[str, Any]:
+    given = _text("DATABASE_URL") or "postgresql:///zeromemory"
     try:
-        config: dict[str, Any] = dict(env.db_url("DATABASE_URL", default="postgres:///zeromemory"))
-    except (ValueError, environ.ImproperlyConfigured) as error:
-        raise _refuse("DATABASE_URL", f"cannot be read ({error}). Percent-encode special characters in the password.") from error
-    if config.get("ENGINE") != "django.db.backends.postgresql":
-        raise _refuse("DATABASE_URL", "must be a postgres:// address; Zero Memory needs PostgreSQL with pgvector.")
-    options = config.setdefault("OPTIONS", {})
-    options["pool"] = {"min_size": 1, "max_size": env.int("ZEROMEMORY_DATABASE_POOL", default=16), "timeout": 10}
-    config["CONN_HEALTH_CHECKS"] = True
-    return config
+        address = database_url.parse(given)
+    except database_url.BadDatabaseUrl as error:
+        raise _refuse("DATABASE_URL", str(error)) from error
+    pool = {"min_size": 1, "max_size": _whole_number("ZEROMEMORY_DATABASE_POOL", 16, least=2), "timeout": 10}
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": address.name or address.user,
+        "USER": address.user,
+        "PASSWORD": address.password,
+        "HOST": address.host,
+        "PORT": address.port,
+        "OPTIONS": {"connect_timeout": 5} | address.options | {"pool": pool},
+        "CONN_HEALTH_CHECKS": True,
+    }
 
 
 DATABASES = {"default": _database()}
@@ -153,6 +209,7 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "sign_in"
 LOGIN_REDIRECT_URL = "today"
 LOGOUT_REDIRECT_URL = "sign_in"
+AXES_VERBOSE = False
 AXES_FAILURE_LIMIT = 10
 AXES_COOLOFF_TIME = 0.25  # hours
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
@@ -174,7 +231,7 @@ X_FRAME_OPTIONS = "DENY"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SAMESITE = "Lax"
-SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = env.bool("ZEROMEMORY_SECURE_COOKIES", default=False)
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = BEHIND_PROXY or _switch("ZEROMEMORY_SECURE_COOKIES")
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
 
 # Text, time, files ---------------------------------------------------------------------------
@@ -194,27 +251,38 @@ STORAGES = {
 # Background work -----------------------------------------------------------------------------
 
 BROKER_FOLDER = DATA_FOLDER / "broker"
-BROKER_URL = env.str("ZEROMEMORY_BROKER_URL", default="") or "filesystem://"
+BROKER_URL = _text("ZEROMEMORY_BROKER_URL") or "filesystem://"
+BROKERS = ("filesystem://", "redis://", "rediss://", "amqp://", "amqps://", "memory://")
+if not BROKER_URL.startswith(BROKERS):
+    raise _refuse("ZEROMEMORY_BROKER_URL", "is not the address of a broker; write redis://… or amqp://…")
+
 CELERY_BROKER_URL = BROKER_URL
+CELERY_BROKER_CONNECTION_TIMEOUT = 3  # seconds; a request that rings the bell never waits long
+CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0, "interval_max": 0.2}
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
-CELERY_WORKER_PREFETCH_MULTIPLIER = 1
-CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_SERIALIZER = "json"
 CELERY_TIMEZONE = "UTC"
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_CONCURRENCY = _whole_number("ZEROMEMORY_WORKERS", 2)
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_WORKER_SEND_TASK_EVENTS = False
+CELERY_WORKER_ENABLE_REMOTE_CONTROL = False  # its broadcast queues would fill the broker folder
+CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_FOLDER / "beat-schedule")
 if BROKER_URL.startswith("filesystem://"):
     CELERY_BROKER_TRANSPORT_OPTIONS = {
         "data_folder_in": str(BROKER_FOLDER / "queue"),
         "data_folder_out": str(BROKER_FOLDER / "queue"),
         "control_folder": str(BROKER_FOLDER / "control"),
+        "polling_interval": 0.25,  # seconds
     }
 
 # Embedding -----------------------------------------------------------------------------------
 
-EMBEDDER = env.str("ZEROMEMORY_EMBEDDER", default="") or "local"
-EMBEDDER_MODEL_PATH = env.str("ZEROMEMORY_EMBEDDER_PATH", default="")
-EMBEDDER_KEY = env.str("ZEROMEMORY_EMBEDDER_KEY", default="")
+EMBEDDER = _text("ZEROMEMORY_EMBEDDER") or "local"
+EMBEDDER_MODEL_PATH = _text("ZEROMEMORY_EMBEDDER_PATH")
+EMBEDDER_KEY = _text("ZEROMEMORY_EMBEDDER_KEY")
 
 
 def _check_embedder() -> None:
@@ -232,5 +300,9 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["console"], "level": env.str("ZEROMEMORY_LOG_LEVEL", default="INFO")},
+    "root": {
+        "handlers": ["console"],
+        "level": _one_of("ZEROMEMORY_LOG_LEVEL", "INFO", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"),
+    },
+    "loggers": {"axes": {"level": "WARNING"}},
 }

@@ -1,0 +1,51 @@
+# Zero Memory. `make demo` starts everything with a demo corpus; `make` lists the other targets.
+
+.DEFAULT_GOAL := help
+.PHONY: help demo up test check lint bench eval lock environment environment-dev
+
+PYTHON_IN := .venv/bin/python
+MANAGE := $(PYTHON_IN) manage.py
+PYTEST := $(PYTHON_IN) -m pytest
+PROCESSES ?= auto
+export PYTHON
+
+help:  ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
+
+demo: environment  ## everything from nothing, with a demo corpus
+	@exec $(MANAGE) demo
+
+up: environment  ## the same without the demo corpus
+	@exec $(MANAGE) up
+
+test: environment-dev  ## the whole suite; ARGS="-k name" narrows it
+	@$(PYTEST) -n $(PROCESSES) --dist loadfile $(ARGS)
+
+check: lint test  ## what CI runs: lint, types, import contracts, migrations, tests
+
+lint: environment-dev  ## everything in check but the tests
+	@.venv/bin/ruff format --check .
+	@.venv/bin/ruff check .
+	@.venv/bin/djade --check $$(git ls-files 'templates/*.html')
+	@$(PYTHON_IN) -m mypy manage.py zeromemory memories reflections insights
+	@$(PYTHON_IN) -c 'from importlinter.cli import lint_imports_command; lint_imports_command()'
+	@ZEROMEMORY_DATA=$${ZEROMEMORY_DATA:-var}/test $(MANAGE) makemigrations --check --dry-run
+
+bench: environment-dev  ## benchmarks
+	@$(PYTEST) tests/benchmarks -n 0 --benchmark-only $(ARGS)
+
+eval: environment  ## retrieval and ageing evaluation
+	@$(MANAGE) evaluate $(ARGS)
+
+lock:  ## compile the hash-locked requirements from pyproject.toml (needs uv)
+	UV_CUSTOM_COMPILE_COMMAND="make lock" uv pip compile --quiet --universal --generate-hashes --no-emit-index-url \
+		--python-version 3.12 pyproject.toml --output-file requirements.txt
+	UV_CUSTOM_COMPILE_COMMAND="make lock" uv pip compile --quiet --universal --generate-hashes --no-emit-index-url \
+		--python-version 3.12 pyproject.toml --extra dev --output-file requirements-dev.txt
+
+environment:
+	@sh .ci/environment requirements.txt
+
+environment-dev:
+	@sh .ci/environment requirements-dev.txt
+	@sh .ci/environment requirements.txt

@@ -1,0 +1,58 @@
+"""Signing in and out, one-time links and the choice of a password."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth import login, update_session_auth_hash
+from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.forms import SetPasswordForm
+from django.contrib.auth.views import LoginView, LogoutView
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_protect
+from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
+from django.views.decorators.http import require_http_methods
+
+from memories.errors import NotFound
+from memories.services import people
+
+BACKEND = "django.contrib.auth.backends.ModelBackend"
+
+sign_in = LoginView.as_view(template_name="registration/sign_in.html", redirect_authenticated_user=True)
+sign_out = LogoutView.as_view()
+
+
+@login_not_required
+@never_cache
+@csrf_protect
+@sensitive_variables("secret")
+@require_http_methods(["GET", "HEAD", "POST"])
+def sign_in_link(request: HttpRequest, secret: str) -> HttpResponse:
+    """A visit shows a button and only the button spends the link: previews and scanners visit links too."""
+    if request.method != "POST":
+        usable = people.is_redeemable(secret)
+        return render(request, "registration/sign_in_link.html") if usable else _spent(request)
+    try:
+        user = people.redeem(secret)
+    except NotFound:
+        return _spent(request)
+    login(request, user, backend=BACKEND)
+    return redirect("choose_password")
+
+
+def _spent(request: HttpRequest) -> HttpResponse:
+    return render(request, "registration/sign_in_link_used.html", status=410)
+
+
+@never_cache
+@sensitive_post_parameters()
+@require_http_methods(["GET", "POST"])
+def choose_password(request: HttpRequest) -> HttpResponse:
+    form = SetPasswordForm(request.user, request.POST or None)
+    if not form.is_valid():
+        return render(request, "registration/choose_password.html", {"form": form})
+    people.choose_password(form.user, form.cleaned_data["new_password1"])
+    update_session_auth_hash(request, form.user)
+    messages.success(request, "Your password is set.")
+    return redirect("today")

@@ -1,0 +1,118 @@
+"""The steps between an empty folder and a page that answers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import socket
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from importlib.metadata import version
+
+from django.conf import settings
+from django.contrib.staticfiles.finders import get_finders
+from django.core.management import call_command
+
+from zeromemory.lib import heartbeat
+from zeromemory.supervisor import Program
+
+READY_SECONDS = 90
+ANY_ADDRESS = {"0.0.0.0", "::"}  # noqa: S104 - recognised, not bound
+
+
+class LaunchProblem(RuntimeError):
+    """The start cannot go on; the message says what to do."""
+
+
+def base_address() -> str:
+    """Where a browser on this machine finds the pages."""
+    host = settings.BIND_HOST
+    if host in ANY_ADDRESS:
+        host = next((name for name in settings.NAMED_HOSTS if name.isascii() and name[0].isalnum()), "127.0.0.1")
+    shown = f"[{host}]" if ":" in host else host
+    return f"http://{shown}:{settings.BIND_PORT}"
+
+
+def listening_socket() -> socket.socket:
+    """Bound before anything else starts; held by the supervisor, so a restarted web process loses no request."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            settings.BIND_HOST, settings.BIND_PORT, type=socket.SOCK_STREAM
+        )[0]
+        listener = socket.socket(family, kind, protocol)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(1024)
+    except OSError as error:
+        raise LaunchProblem(
+            f"ZEROMEMORY_BIND: {settings.BIND} cannot be used ({error.strerror}). "
+            "Another program may have that port; choose another one, for example ZEROMEMORY_BIND=127.0.0.1:8001."
+        ) from error
+    listener.set_inheritable(True)
+    return listener
+
+
+def programs(listener: socket.socket) -> list[Program]:
+    number = listener.fileno()
+    return [
+        Program("web", environment={"ZEROMEMORY_SOCKET": str(number)}, descriptors=(number,)),
+        Program("worker"),
+        Program("beat"),
+    ]
+
+
+def collect_static() -> bool:
+    """Collect the static files when any has changed since the last time; True when it did."""
+    stamp = settings.DATA_FOLDER / "staticfiles.stamp"
+    now = _static_state()
+    if settings.STATIC_ROOT.exists() and stamp.exists() and stamp.read_text() == now:
+        return False
+    call_command("collectstatic", verbosity=0, interactive=False, clear=True)
+    stamp.write_text(now)
+    return True
+
+
+def _static_state() -> str:
+    files = []
+    for finder in get_finders():
+        for path, storage in finder.list([]):
+            found = storage.path(path)
+            files.append((found, storage.size(path), storage.get_modified_time(path).isoformat()))
+    return hashlib.sha256(json.dumps([version("whitenoise"), sorted(files)]).encode()).hexdigest()
+
+
+def wait_for_web(watch: Callable[[], bool]) -> None:
+    _wait(watch, _web_answers, "The pages do not answer. Read the log of the web process in the data folder.")
+
+
+def wait_for_worker(watch: Callable[[], bool]) -> None:
+    """Send the worker a task and wait until it has done it: broker and worker both work then."""
+    from zeromemory.tasks import beat
+
+    before = heartbeat.last()
+    beat.delay()
+    _wait(watch, lambda: heartbeat.last() != before, "The worker does not answer. Read its log in the data folder.")
+
+
+def _wait(watch: Callable[[], bool], done: Callable[[], bool], problem: str) -> None:
+    deadline = time.monotonic() + READY_SECONDS
+    while watch() and not done():
+        if time.monotonic() > deadline:
+            raise LaunchProblem(problem)
+        time.sleep(0.1)
+
+
+def _web_answers() -> bool:
+    host = "127.0.0.1" if settings.BIND_HOST in ANY_ADDRESS else settings.BIND_HOST
+    shown = f"[{host}]" if ":" in host else host
+    request = urllib.request.Request(  # noqa: S310 - our own address
+        f"http://{shown}:{settings.BIND_PORT}/healthz", headers={"Host": "localhost"}
+    )
+    try:
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with opener.open(request, timeout=2) as answer:
+            return bool(answer.status == 200)
+    except (urllib.error.URLError, OSError):
+        return False

@@ -1,0 +1,60 @@
+"""``DATABASE_URL``, read so that a password pasted as it is works: ``$ # ' " / ? @`` and percent-encoding."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from urllib.parse import parse_qsl, unquote
+
+# The last @ that is followed by a well-formed rest ends the password, so a password may hold any character.
+_ADDRESS = re.compile(
+    r"""^(?:postgres|postgresql|pgsql)://
+    (?:(?P<user>[^:@/]*)(?::(?P<password>.*))?@)?
+    (?P<host>\[[0-9A-Fa-f:.]+\]|[^:/?\#@\[\]\s]*)
+    (?::(?P<port>\d+))?
+    (?:/(?P<name>[^/?\#@]*))?
+    (?:\?(?P<options>[^\#]*))?$""",
+    re.VERBOSE,
+)
+
+
+class BadDatabaseUrl(ValueError):
+    """The sentence says what is wrong and never repeats the password."""
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseAddress:
+    user: str
+    password: str = field(repr=False)
+    host: str
+    port: str
+    name: str
+    options: dict[str, str]
+
+
+def parse(url: str) -> DatabaseAddress:
+    """Split *url* into its parts, percent-decoded. Raises BadDatabaseUrl."""
+    url = url.strip()
+    if not re.match(r"(postgres|postgresql|pgsql)://", url):
+        raise BadDatabaseUrl(
+            "is not a PostgreSQL address. Write postgresql://user:password@host:5432/name; "
+            "Zero Memory needs PostgreSQL 16 or newer with pgvector."
+        )
+    found = _ADDRESS.match(url)
+    if not found:
+        raise BadDatabaseUrl(
+            "cannot be read. Write postgresql://user:password@host:5432/name, and percent-encode "
+            "special characters in the user and the name (@ is %40, / is %2F)."
+        )
+    part = {name: unquote(value or "") for name, value in found.groupdict().items()}
+    if part["port"] and not 0 < int(part["port"]) < 65536:
+        raise BadDatabaseUrl(f"names port {part['port']}; a port is between 1 and 65535.")
+    options = dict(parse_qsl(found["options"] or "", keep_blank_values=True))
+    return DatabaseAddress(
+        user=part["user"],
+        password=part["password"],
+        host=options.pop("host", "") or part["host"].strip("[]"),
+        port=options.pop("port", "") or part["port"],
+        name=options.pop("dbname", "") or part["name"],
+        options=options,
+    )

@@ -1,0 +1,25 @@
+"""``manage.py demo``: ``up`` with a corpus in which every page has something to show."""
+
+from __future__ import annotations
+
+from django.core.management import call_command
+
+from memories.services import people
+from zeromemory.management.commands import up
+
+
+class Command(up.Command):
+    help = "Start everything with a demo corpus loaded. Ctrl-C ends it all."
+    with_demo = True
+
+    def load_demo(self) -> None:
+        self._step("demo", "loading the corpus")
+        call_command("load_demo", owner=people.OWNER, stdout=self.stdout)
+
+    def what_to_look_at(self) -> list[str]:
+        return [
+            "Look first at:",
+            "  /reflections/  drafts that wait for your judgement, with their sources beside them",
+            "  /memories/     search with the ranker that agents use; open one to see why it ranks where it does",
+            "  /insights/     how the corpus ages",
+        ]
