@@ -66,7 +66,8 @@ def _queued(actor: Actor | None, scopes: Sequence[Scope], ring: bool) -> Run:
 
 
 def _ring(run_id: uuid.UUID) -> None:
-    current_app.send_task("reflections.tasks.reflect", [str(run_id)])
+    # Not retried: the sweep comes by within a minute, a person waits for the answer.
+    current_app.send_task("reflections.tasks.reflect", [str(run_id)], retry=False)
 
 
 def work_on(run_id: str | uuid.UUID) -> None:
