@@ -30,7 +30,8 @@
     const usable = (control) => control.dataset.key === key && !control.disabled && control.checkVisibility();
     const inRow = [...(current()?.querySelectorAll("[data-key]") ?? [])].find(usable);
     if (inRow) return inRow;
-    return [...document.querySelectorAll("[data-key]")].find((control) => usable(control) && !control.closest("[data-row]"));
+    // The last one: of several toasts, "u" undoes the newest.
+    return [...document.querySelectorAll("[data-key]")].findLast((control) => usable(control) && !control.closest("[data-row]"));
   }
 
   function press(control) {
