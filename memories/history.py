@@ -8,7 +8,7 @@ from django.db import connection
 from django.db.models import Q
 
 from memories.access import Actor
-from memories.models import Link, Memory
+from memories.models import AuditEntry, Link, Memory
 from memories.sql import load
 
 
@@ -38,3 +38,8 @@ def ties(memory: Memory, actor: Actor) -> list[Tie]:
         for link in found.order_by("created_at", "pk")
     ]
     return [tie for tie in both if tie.memory.scope_id in actor.readable]
+
+
+def trail(memory: Memory, *, most: int = 100) -> list[AuditEntry]:
+    """What was done to the memory, newest first."""
+    return list(AuditEntry.objects.filter(object_type="memory", object_id=str(memory.pk)).order_by("-at", "-pk")[:most])

@@ -2,9 +2,11 @@ from collections.abc import Callable
 from zoneinfo import ZoneInfo, available_timezones
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+
+from memories.errors import ZeroMemoryError
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
@@ -41,3 +43,19 @@ class TimeZoneMiddleware:
             with timezone.override(ZoneInfo(name)):
                 return self.get_response(request)
         return self.get_response(request)
+
+
+class KnownErrorsMiddleware:
+    """Turns our own errors into pages: a foreign row is a 404 like one that never was."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        if not isinstance(error, ZeroMemoryError):
+            return None
+        page = {403: "403.html", 404: "404.html"}.get(error.status, "400.html")
+        return render(request, page, {"message": error.message}, status=error.status)

@@ -6,8 +6,9 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import TYPE_CHECKING, Self
 
+from django.contrib.postgres.search import SearchQuery
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, Func, OuterRef, Q, TextField, Value
 from django.db.models.functions import Left, Length, Now
 from django.utils import timezone
 
@@ -59,6 +60,14 @@ class MemoryQuerySet(models.QuerySet):
             .defer("content", "verbatim")
             .annotate(opening=Left("content", OPENING), length=Length("content"))
         )
+
+    def with_words(self, text: str) -> Self:
+        """That hold every word of *text* in one window, each as it stands."""
+        from memories.models import Window
+
+        words = Func(Value(text.replace("\x00", " ")), function="zm_parts", output_field=TextField())
+        query = SearchQuery(words, config=Value("simple"), search_type="plain")
+        return self.filter(Exists(Window.objects.filter(memory=OuterRef("pk"), document=query)))
 
     def in_scopes(self, scope_ids: Collection[int]) -> Self:
         return self.filter(scope_id__in=scope_ids)

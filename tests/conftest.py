@@ -12,10 +12,14 @@ PLAIN_STATIC = {
 }
 
 
+# A password hash is slow on purpose; hundreds of accounts in tests need not be safe.
+QUICK_HASHER = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
 @pytest.fixture(autouse=True)
-def _plain_static_files() -> Iterator[None]:
+def _settings_for_tests() -> Iterator[None]:
     """Manifest storage answers 404 before collectstatic ran, so tests serve files by their plain names."""
-    with override_settings(STORAGES=PLAIN_STATIC, AXES_ENABLED=False):
+    with override_settings(STORAGES=PLAIN_STATIC, AXES_ENABLED=False, PASSWORD_HASHERS=QUICK_HASHER):
         yield
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from django.contrib.auth.decorators import login_required
+from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import RequestDataTooBig
 from django.db import OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
-from ninja import NinjaAPI
+from ninja import NinjaAPI, Router
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 from ninja.security import HttpBearer
 
@@ -41,11 +41,21 @@ api = NinjaAPI(
     description="Remember, recall and govern. Every call needs `Authorization: Bearer <token>`.",
     auth=Bearer(),
     urls_namespace="api",
-    docs_decorator=login_required,
 )
 api.add_router("", memories_router, tags=["memories"])
 api.add_router("", reflections_router, tags=["reflections"])
 api.add_router("", insights_router, tags=["insights"])
+
+# Patterns are tried in order: this one comes after all calls there are.
+elsewhere = Router()
+
+
+@elsewhere.api_operation(["GET", "POST", "PUT", "PATCH", "DELETE"], "{path:rest}", include_in_schema=False)
+def nothing_here(request: HttpRequest, rest: str) -> None:
+    raise NotFound("There is no such call. GET /api/v1/openapi.json lists them.")
+
+
+api.add_router("", elsewhere)
 
 
 def _error(request: HttpRequest, status: int, code: str, message: str, field: str | None = None) -> HttpResponse:
@@ -70,7 +80,10 @@ def _invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
 @api.exception_handler(AuthenticationError)
 def _unauthenticated(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
     answer = _error(
-        request, 401, "unauthorized", "Send a valid token: Authorization: Bearer <token>. Create one on the Tokens page."
+        request,
+        401,
+        "unauthorized",
+        "Send a valid token: Authorization: Bearer <token>. Create one on the Tokens page.",
     )
     answer["WWW-Authenticate"] = "Bearer"
     return answer
@@ -106,15 +119,10 @@ def _unexpected(request: HttpRequest, error: Exception) -> HttpResponse:
     return _error(request, 500, "internal", "This is our fault. The server's log has the details; nothing was written.")
 
 
-@api.api_operation(["GET", "POST", "PUT", "PATCH", "DELETE"], "/{path:rest}", include_in_schema=False)
-def nothing_here(request: HttpRequest, rest: str) -> None:
-    raise NotFound("There is no such call. GET /api/v1/openapi.json lists them.")
-
-
 def routes() -> tuple[list[Any], str, str]:
     """The URL patterns. The bearer check replaces the session's, except on the documentation page."""
     patterns, app_name, namespace = api.urls
     for pattern in patterns:
         if pattern.name != "openapi-view":
-            pattern.callback.login_required = False
+            pattern.callback = login_not_required(pattern.callback)
     return patterns, app_name, namespace

@@ -251,7 +251,7 @@ STORAGES = {
 # Background work -----------------------------------------------------------------------------
 
 BROKER_FOLDER = DATA_FOLDER / "broker"
-BROKER_URL = _text("ZEROMEMORY_BROKER_URL") or "filesystem://"
+BROKER_URL = _text("ZEROMEMORY_BROKER_URL") or "filesystem://localhost"
 BROKERS = ("filesystem://", "redis://", "rediss://", "amqp://", "amqps://", "memory://")
 if not BROKER_URL.startswith(BROKERS):
     raise _refuse("ZEROMEMORY_BROKER_URL", "is not the address of a broker; write redis://… or amqp://…")
@@ -264,6 +264,7 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_SERIALIZER = "json"
 CELERY_TIMEZONE = "UTC"
+CELERY_WORKER_POOL = "threads"  # one model in memory, and nothing is forked around its threads
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_CONCURRENCY = _whole_number("ZEROMEMORY_WORKERS", 2)
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
@@ -304,5 +305,8 @@ LOGGING = {
         "handlers": ["console"],
         "level": _one_of("ZEROMEMORY_LOG_LEVEL", "INFO", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"),
     },
-    "loggers": {"axes": {"level": "WARNING"}},
+    "loggers": {
+        "celery.app.trace": {"level": "WARNING"},  # two lines for every task otherwise
+        "celery.worker.strategy": {"level": "WARNING"},
+    },
 }

@@ -13,14 +13,19 @@ if TYPE_CHECKING:
     from memories.services import Remembered
 
 
-def memory_answer(memory: Memory) -> dict[str, Any]:
+def listed_answer(memory: Memory) -> dict[str, Any]:
+    """A memory from ``for_list()``: of a long text the opening only."""
+    opening, length = memory.opening, memory.length  # type: ignore[attr-defined]  # annotated by for_list()
+    return _answer(memory) | {"content": opening, "truncated": len(opening) < length}
+
+
+def _answer(memory: Memory) -> dict[str, Any]:
     return {
         "id": memory.pk,
         "scope": memory.scope.slug,
         "kind": memory.kind,
         "state": memory.state,
         "version": memory.version,
-        "content": memory.content,
         "provenance": memory.provenance,
         "author_kind": memory.author_kind,
         "author": memory.author.get_username() if memory.author else None,
@@ -43,7 +48,9 @@ def memory_answer(memory: Memory) -> dict[str, Any]:
 
 def whole_answer(memory: Memory, actor: Actor) -> dict[str, Any]:
     reinforcement = getattr(memory, "reinforcement", None)
-    return memory_answer(memory) | {
+    return _answer(memory) | {
+        "content": memory.content,
+        "truncated": False,
         "verbatim": memory.verbatim,
         "accessed_at": memory.accessed_at,
         "access_count": memory.access_count,

@@ -19,7 +19,7 @@ from memories.recall import recall
 from memories.services import EntitySpec, LinkSpec
 
 router = Router()
-ERRORS = {code: shapes.ErrorOut for code in (400, 401, 403, 404, 409, 413, 500)}
+ERRORS = dict.fromkeys((400, 401, 403, 404, 409, 413, 500), shapes.ErrorOut)
 PAGE_SIZE = 50
 
 
@@ -46,7 +46,7 @@ def list_memories(
     scope: shapes.Text | None = None,
     kind: shapes.Text | None = None,
     state: Literal["live", "superseded", "invalidated", "all"] = "live",
-    q: shapes.Text | None = Query(default=None, description="Only memories with one of these words."),
+    q: shapes.Text | None = Query(default=None, description="Only memories that hold all of these words."),
     cursor: str | None = None,
 ) -> Any:
     actor = acting(request)
@@ -55,7 +55,7 @@ def list_memories(
     if q:
         rows = rows.with_words(q)
     page, next_cursor = page_of(rows.for_list(), cursor=cursor, size=PAGE_SIZE)
-    return {"memories": [answers.memory_answer(memory) for memory in page], "next_cursor": next_cursor}
+    return {"memories": [answers.listed_answer(memory) for memory in page], "next_cursor": next_cursor}
 
 
 def _of_kind(rows: MemoryQuerySet, kind: str | None) -> MemoryQuerySet:
@@ -121,7 +121,9 @@ def forget_memory(request: HttpRequest, memory_id: str, body: shapes.ReasonIn | 
     return answers.whole_answer(memory_for(actor, memory_id), actor)
 
 
-@router.post("/memories/{memory_id}/restore", response={200: shapes.MemoryWhole, **ERRORS}, summary="Bring back to life")
+@router.post(
+    "/memories/{memory_id}/restore", response={200: shapes.MemoryWhole, **ERRORS}, summary="Bring back to life"
+)
 def restore_memory(request: HttpRequest, memory_id: str, body: shapes.ReasonIn | None = None) -> Any:
     actor = acting(request)
     reason = body.reason if body else ""

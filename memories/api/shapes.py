@@ -104,6 +104,7 @@ class MemoryOut(Schema):
     state: str
     version: int
     content: str
+    truncated: bool
     provenance: int
     author_kind: str
     author: str | None
@@ -209,4 +210,3 @@ class ErrorOut(Schema):
     code: str
     message: str
     field: str | None = None
-

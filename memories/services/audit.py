@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from django.db import models
+from django.utils import timezone
 
 from memories.access import Actor
-from memories.models import AuditEntry, Scope
+from memories.models import AuditEntry, Scope, Token
 
 
 def record(
@@ -24,6 +25,7 @@ def record(
 
     *detail* holds ids, numbers and short words as JSON; never the text of a memory.
     """
+    _note_first_write(actor)
     return AuditEntry.objects.create(
         user=actor.user if actor else None,
         token=actor.token if actor else None,
@@ -35,3 +37,9 @@ def record(
         reason=reason,
         detail=detail,
     )
+
+
+def _note_first_write(actor: Actor | None) -> None:
+    """The first write of a token tells its owner that the set-up works."""
+    if actor and actor.token and actor.token.first_write_at is None:
+        Token.objects.filter(pk=actor.token.pk, first_write_at=None).update(first_write_at=timezone.now())

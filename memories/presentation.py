@@ -1,0 +1,147 @@
+"""Memories as people see them: rows, chips, breakdowns, differences of versions."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from django.urls import reverse
+
+from memories.models import Memory, Scope
+from memories.ranking import UNKNOWN_RULE, Factors, KindRule, age_factor, age_in_days, is_faded
+from memories.recall import Result
+
+Rules = Mapping[str, KindRule]
+
+HEADLINE: Final = 140
+EXCERPT: Final = 280
+MOST_DIFFED: Final = 20_000  # characters a side up to which words are compared; longer texts are compared by lines
+STATE_BADGES: Final = {
+    "superseded": {"text": "superseded", "tone": ""},
+    "invalidated": {"text": "forgotten", "tone": "danger"},
+    "lapsed": {"text": "no longer valid", "tone": "amber"},
+}
+AUTHOR_WORDS: Final = {"human": "person", "agent": "agent", "import": "import", "distilled": "distilled"}
+PROVENANCE_WORDS: Final = {0: "provisional", 1: "agent or import", 2: "typed by a person"}
+
+
+def headline(text: str) -> str:
+    """The first line with something on it, at most 140 characters."""
+    line = next((line.strip() for line in text.splitlines() if line.strip()), text.strip())
+    return line if len(line) <= HEADLINE else line[: HEADLINE - 1].rstrip() + "…"
+
+
+def freshness(memory: Memory, rules: Rules, now: datetime) -> tuple[float, bool]:
+    """The age factor, and whether it has faded; in a decaying scope the retention weight, which never fades a row."""
+    if memory.scope.retention == Scope.Retention.DECAYING:
+        return memory.weight, False
+    rule = rules.get(memory.kind, UNKNOWN_RULE)
+    age = age_in_days(memory.created_at, now)
+    return age_factor(age, rule.half_life_days, rule.curve), is_faded(age, rule.half_life_days)
+
+
+def row_of(memory: Memory, rules: Rules, now: datetime) -> dict[str, Any]:
+    """One line of a list; *memory* comes from ``for_list()``."""
+    factor, faded = freshness(memory, rules, now)
+    state = memory.state
+    title = headline(memory.opening)  # type: ignore[attr-defined]  # annotated by for_list()
+    return {
+        "id": memory.pk,
+        "url": reverse("memory_detail", args=[memory.pk]),
+        "kind": memory.kind,
+        "scope": memory.scope.slug,
+        "headline": title,
+        "excerpt": _after(memory.opening, title),  # type: ignore[attr-defined]  # annotated by for_list()
+        "created_at": memory.created_at,
+        "age_factor": factor,
+        "faded": faded and state == "live",
+        "invalid": state != "live",
+        "pinned": memory.pinned,
+        "author": author_of(memory),
+        "badges": [STATE_BADGES[state]] if state in STATE_BADGES else [],
+    }
+
+
+def _after(text: str, title: str) -> str:
+    rest = text.strip().removeprefix(title.rstrip("…")).strip()
+    return rest if len(rest) <= EXCERPT else rest[: EXCERPT - 1].rstrip() + "…"
+
+
+def author_of(memory: Memory) -> str:
+    """Who wrote it, in a word or two: a person's name, an agent's name, or where it was imported from."""
+    if memory.author_kind == "human" and memory.author:
+        return memory.author.get_username()
+    return memory.agent or AUTHOR_WORDS[memory.author_kind]
+
+
+def result_row(result: Result, best: float, rules: Rules, now: datetime) -> dict[str, Any]:
+    """One result of a search: its score as a share of the best, each factor, and why it stands here."""
+    return row_of(result.memory, rules, now) | {
+        "score_percent": round(100 * result.score / best) if best else 0,
+        "why": result.why,
+        "factors": factor_list(result.factors),
+        "score": figure(result.score),
+        "ranks": rank_list(result),
+    }
+
+
+FACTOR_WORDS: Final = {
+    "relevance": "how well it matches, the best match being 1",
+    "kind": "what this kind weighs",
+    "age": "what age leaves of it",
+    "provenance": "0.9 for provisional writes",
+    "reinforcement": "raised by use, lowered by challenges",
+    "structural": "lowered when the code it names has changed",
+}
+
+
+def factor_list(factors: Factors) -> list[dict[str, Any]]:
+    values = {name: getattr(factors, name) for name in FACTOR_WORDS}
+    return [
+        {"name": name, "number": value, "value": figure(value), "neutral": value == 1.0, "why": FACTOR_WORDS[name]}
+        for name, value in values.items()
+    ]
+
+
+def rank_list(result: Result) -> list[dict[str, Any]]:
+    """Places in the search legs, and what they were found by."""
+    ranks = result.ranks
+    return [
+        {"label": "by meaning", "text": _place(ranks.vector)},
+        {"label": "by words", "text": _place(ranks.text)},
+        {"label": "words matched", "text": str(result.text_matched)},
+        {"label": "similarity", "text": figure(result.similarity) if result.similarity is not None else None},
+        {"label": "fused", "text": f"{result.fused:.6f}"},
+        {"label": "policy", "text": result.policy},
+    ]
+
+
+def _place(rank: int | None) -> str | None:
+    return None if rank is None else f"#{rank}"
+
+
+def figure(value: float) -> str:
+    """Two places, more only where two would say nothing: 0.62, 1, 0.0041."""
+    if value == 1:
+        return "1"
+    return f"{value:.2f}" if value >= 0.01 or value == 0 else f"{value:.2g}"
+
+
+def difference(old: str, new: str) -> list[dict[str, str]]:
+    """What changed from *old* to *new*, by words, as parts for the diff component."""
+    cut = re.compile(r"\s+|\w+|[^\w\s]") if max(len(old), len(new)) <= MOST_DIFFED else re.compile(r"[^\n]*\n|[^\n]+")
+    before, after = cut.findall(old), cut.findall(new)
+    parts: list[dict[str, str]] = []
+    for op, i1, i2, j1, j2 in difflib.SequenceMatcher(None, before, after, autojunk=len(before) > 2000).get_opcodes():
+        parts += _parts(op, "".join(before[i1:i2]), "".join(after[j1:j2]))
+    return parts
+
+
+def _parts(op: str, before: str, after: str) -> Sequence[dict[str, str]]:
+    if op == "equal":
+        return [{"op": "same", "text": before}]
+    both = [{"op": "remove", "text": before}, {"op": "add", "text": after}]
+    return [part for part in both if part["text"]]

@@ -1,0 +1,88 @@
+"""Bearer tokens: made, recognised, revoked. A secret is shown once; the database knows its SHA-256."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Collection
+from datetime import datetime, timedelta
+from typing import Final
+
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from memories.access import Actor
+from memories.errors import NotFound, ValidationFailed
+from memories.models import Scope, Token
+from memories.services import audit
+
+PREFIX: Final = "zm_"
+NAME_LENGTH: Final = 80
+# Every request would otherwise be a write.
+USE_NOTED_EVERY: Final = timedelta(minutes=1)
+
+
+@transaction.atomic
+def create_token(
+    *,
+    actor: Actor,
+    name: str,
+    scopes: Collection[Scope],
+    can_write: bool = True,
+    expires_at: datetime | None = None,
+) -> tuple[Token, str]:
+    """The token of *actor*'s person and its secret. Raises ValidationFailed, and NotFound for a foreign scope."""
+    name = name.strip()
+    _check(name, scopes, expires_at)
+    if any(scope.pk not in actor.readable for scope in scopes):
+        raise NotFound("There is no such scope here. Check its name.", field="scopes")
+    secret = PREFIX + secrets.token_urlsafe(32)
+    token = Token.objects.create(
+        user=actor.user,
+        name=name,
+        secret_sha256=_digest(secret),
+        hint=secret[: len(PREFIX) + 5],
+        can_write=can_write,
+        expires_at=expires_at,
+    )
+    token.scopes.set(scopes)
+    slugs = sorted(scope.slug for scope in scopes)
+    audit.record(actor=actor, action="create_token", subject=token, scopes=slugs, can_write=can_write)
+    return token, secret
+
+
+def _check(name: str, scopes: Collection[Scope], expires_at: datetime | None) -> None:
+    if not name or len(name) > NAME_LENGTH or "\x00" in name:
+        raise ValidationFailed(f"Give the token a name of 1 to {NAME_LENGTH} characters.", field="name")
+    if not scopes:
+        raise ValidationFailed("Choose at least one scope: a token reaches nothing beyond them.", field="scopes")
+    if expires_at and expires_at <= timezone.now():
+        raise ValidationFailed("The token would have expired already. Choose a later date.", field="expires_at")
+
+
+def authenticate(secret: str) -> Token | None:
+    """The token with this secret if it is in force: not revoked, not expired, of somebody who is still active."""
+    now = timezone.now()
+    token = (
+        Token.objects.select_related("user")
+        .filter(Q(expires_at__isnull=True) | Q(expires_at__gt=now), revoked_at__isnull=True, user__is_active=True)
+        .filter(secret_sha256=_digest(secret))
+        .first()
+    )
+    if token and (token.last_used_at is None or now - token.last_used_at >= USE_NOTED_EVERY):
+        Token.objects.filter(pk=token.pk).update(last_used_at=now)
+    return token
+
+
+@transaction.atomic
+def revoke(*, actor: Actor, token: Token) -> None:
+    """End a token of the actor's own; a second time changes nothing. NotFound for somebody else's."""
+    if token.user_id != actor.user.pk:
+        raise NotFound("There is no such token here.")
+    if Token.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now()):
+        audit.record(actor=actor, action="revoke_token", subject=token)
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,173 @@
+"""Search and browse: the ranker that agents use, and the feed, newest first."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.cache import patch_vary_headers
+
+from memories.access import Actor, actor_for_request, readable_scopes, scope_for
+from memories.ageing import AGE_BUCKETS
+from memories.configuration import ranking_rules
+from memories.errors import ValidationFailed
+from memories.facets import FEED, Choice, Facets, facets, narrowed
+from memories.models import Kind, Memory
+from memories.models.memory import AuthorKind
+from memories.paging import page_of
+from memories.presentation import AUTHOR_WORDS, result_row, row_of
+from memories.querysets import STATES
+from memories.recall import MOST_RESULTS, recall
+
+PAGE: Final = 40
+SEARCHED: Final = 20
+STATE_WORDS: Final = {
+    "": "Current",
+    "live": "Live",
+    "superseded": "Older versions",
+    "invalidated": "Forgotten",
+    "all": "All",
+}
+PARAMETERS: Final = ("q", "scope", "kind", "state", "author", "age", "pinned", "faded", "entity")
+
+
+def memory_list(request: HttpRequest) -> HttpResponse:
+    actor = actor_for_request(request)
+    asked = _asked(request.GET)
+    context: dict[str, Any] = {"asked": asked, "scopes_exist": bool(actor.readable), "may_write": bool(actor.writable)}
+    try:
+        choice = _choice(actor, asked)
+        context |= _searched(actor, asked, choice, request) if asked.get("q") else _feed(actor, asked, choice, request)
+        context["filters"] = _filters(actor, asked, choice)
+    except ValidationFailed as error:
+        context |= {"problem": error.message, "rows": [], "filters": []}
+    context["kept"] = [(name, value) for name, value in asked.items() if name != "q"]
+    fragment = request.htmx and not request.htmx.boosted and not request.htmx.history_restore_request  # type: ignore[attr-defined]
+    response = render(request, "memories/list.html#rows" if fragment else "memories/list.html", context)
+    patch_vary_headers(response, ["HX-Request"])
+    return response
+
+
+def _asked(query: QueryDict) -> dict[str, str]:
+    """The known parameters that say something; NUL, which nothing stored can hold, is dropped."""
+    values = {name: query.get(name, "").replace("\x00", "").strip() for name in PARAMETERS}
+    return {name: value for name, value in values.items() if value}
+
+
+def _choice(actor: Actor, asked: dict[str, str]) -> Choice:
+    return Choice(
+        scope=scope_for(actor, asked["scope"]) if "scope" in asked else None,
+        kind=asked.get("kind"),
+        state=asked.get("state", FEED),
+        author=asked.get("author"),
+        pinned=asked.get("pinned") == "1",
+        age=asked.get("age"),
+        faded=asked.get("faded") == "1",
+        entity=asked.get("entity"),
+    )
+
+
+def _feed(actor: Actor, asked: dict[str, str], choice: Choice, request: HttpRequest) -> dict[str, Any]:
+    rules, now = ranking_rules(), timezone.now()
+    rows = narrowed(Memory.objects.visible_to(actor), choice, rules, now)
+    page, cursor = page_of(rows.for_list(), cursor=request.GET.get("cursor"), size=PAGE)
+    return {
+        "rows": [row_of(memory, rules, now) for memory in page],
+        "next_url": _link(asked, cursor=cursor) if cursor else None,
+        "total": None if request.GET.get("cursor") else rows.count(),
+    }
+
+
+def _searched(actor: Actor, asked: dict[str, str], choice: Choice, request: HttpRequest) -> dict[str, Any]:
+    k = MOST_RESULTS if request.GET.get("all") == "1" else SEARCHED
+    rules, now = ranking_rules(), timezone.now()
+    bucket = AGE_BUCKETS[choice.age] if choice.age else None
+    found = recall(
+        actor=actor,
+        query=asked["q"],
+        scopes=[asked["scope"]] if "scope" in asked else None,
+        kinds=[choice.kind] if choice.kind else None,
+        k=k,
+        entity=choice.entity,
+        pinned=True if choice.pinned else None,
+        author_kind=choice.author,
+        created_from=now - timedelta(days=bucket.to) if bucket and bucket.to else None,
+        created_to=now - timedelta(days=bucket.over) if bucket and bucket.over else None,
+    )
+    best = found.results[0].score if found.results else 0.0
+    return {
+        "rows": [result_row(result, best, rules, now) for result in found.results],
+        "notices": found.notices,
+        "took_ms": found.took_ms,
+        "more_url": _link(asked, all="1") if len(found.results) == k < MOST_RESULTS else None,
+        "searched": True,
+    }
+
+
+def _link(asked: dict[str, str], **changed: str | None) -> str:
+    kept = {name: value for name, value in {**asked, **changed}.items() if value}
+    return f"{reverse('memory_list')}?{urlencode(kept)}" if kept else reverse("memory_list")
+
+
+def _filters(actor: Actor, asked: dict[str, str], choice: Choice) -> list[dict[str, Any]]:
+    """The filter groups. While searching, the state and the counts are left out: a search finds what is live."""
+    counts = None
+    if "q" not in asked:
+        counts = facets(Memory.objects.visible_to(actor), choice, ranking_rules(), timezone.now())
+    scopes = readable_scopes(actor)
+    groups = [
+        ("State", "state", [(name, STATE_WORDS[name], _n(counts, "state", name)) for name in STATES]),
+        ("Kind", "kind", [("", "All", None), *((k, k, _n(counts, "kind", k)) for k in Kind.values)]),
+        ("Scope", "scope", [("", "All", None), *((s.slug, s.slug, _n(counts, "scope", s.pk)) for s in scopes)]),
+        ("Age", "age", [("", "Any", None), *((n, b.label, _n(counts, "age", n)) for n, b in AGE_BUCKETS.items())]),
+        ("Author", "author", [("", "Any", None), *((a, AUTHOR_WORDS[a], _n(counts, "author", a)) for a in AuthorKind.values)]),
+    ]  # fmt: skip
+    shown = [_group(asked, *group) for group in groups if not (group[1] == "state" and "q" in asked)]
+    return [*shown, _marks(asked, counts)]
+
+
+def _n(counts: Facets | None, facet: str, value: Any) -> int | None:
+    return None if counts is None else getattr(counts, facet).get(value, 0)
+
+
+def _group(
+    asked: dict[str, str], name: str, parameter: str, values: list[tuple[str, str, int | None]]
+) -> dict[str, Any]:
+    return {
+        "name": name,
+        "options": [
+            {
+                "label": label,
+                "count": count,
+                "href": _link(asked, **{parameter: value or None}),
+                "selected": asked.get(parameter, "") == value,
+                "kind": value if parameter == "kind" and value else "",
+            }
+            for value, label, count in values
+        ],
+    }
+
+
+def _marks(asked: dict[str, str], counts: Facets | None) -> dict[str, Any]:
+    marks = [("pinned", "pinned", counts.pinned if counts else None)]
+    if "q" not in asked:
+        marks.append(("faded", "faded", counts.faded if counts else None))
+    options = [
+        {
+            "label": label,
+            "count": count,
+            "href": _link(asked, **{name: None if name in asked else "1"}),
+            "selected": asked.get(name) == "1",
+        }
+        for name, label, count in marks
+    ]
+    if "entity" in asked:
+        options.append(
+            {"label": f"about {asked['entity']}", "count": None, "href": _link(asked, entity=None), "selected": True}
+        )
+    return {"name": "Only", "options": options}

@@ -1,0 +1,60 @@
+import json
+
+import pytest
+from django.test import Client
+
+from tests.factories import make_memory
+
+pytestmark = pytest.mark.django_db
+
+CALLS = {
+    "/api/v1/memories",
+    "/api/v1/memories/{memory_id}",
+    "/api/v1/memories/{memory_id}/forget",
+    "/api/v1/memories/{memory_id}/restore",
+    "/api/v1/memories/{memory_id}/pin",
+    "/api/v1/memories/{memory_id}/unpin",
+    "/api/v1/recall",
+    "/api/v1/insights/ageing",
+    "/api/v1/reflections",
+    "/api/v1/config",
+}
+
+
+def test_the_schema_lists_every_call_and_is_readable_without_a_token():
+    answer = Client().get("/api/v1/openapi.json")
+    assert answer.status_code == 200
+    assert set(json.loads(answer.content)["paths"]) == CALLS
+
+
+def test_the_human_documentation_is_private_and_served_from_here(client_of, owner):
+    assert Client().get("/api/v1/docs").status_code == 302
+    page = client_of(owner).get("/api/v1/docs")
+    assert page.status_code == 200
+    assert b"cdn" not in page.content
+
+
+@pytest.mark.parametrize("path", ["/nothing", "/memories/x/y/z", "/memoriesx"])
+def test_an_unknown_call_is_a_404_in_json(api, path):
+    assert api.get(path).json()["code"] == "not_found"
+
+
+def test_a_wrong_method_is_no_500(api):
+    assert api.call("delete", "/memories").status_code in (404, 405)
+
+
+def test_config_shows_rows_with_versions(api):
+    config = api.get("/config").json()
+    assert {row["kind"] for row in config["ranking"]} >= {"fact", "episode", "open-question"}
+    assert all(row["version"] == 1 for row in config["ranking"])
+    assert config["fusion"]["rrf_k"] == 60
+
+
+def test_ageing_in_the_api_equals_the_corpus(api, scope):
+    make_memory(scope=scope, kind="episode", age_days=1)
+    make_memory(scope=scope, kind="episode", age_days=31)
+    make_memory(kind="episode", age_days=31)
+    ageing = api.get("/insights/ageing").json()
+    assert (ageing["live"], ageing["faded"], ageing["faded_share"]) == (2, 1, 0.5)
+    assert ageing["buckets"] == {"le_7d": 1, "d8_30": 0, "d31_90": 1, "d91_365": 0, "gt_1y": 0}
+    assert ageing["median_age_days"] == pytest.approx(16, abs=0.01)
