@@ -1,7 +1,7 @@
 """The candidates of a recall: what each search leg finds, in one round trip."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -16,6 +16,7 @@ from memories.words import Word
 NO_DIMENSIONS: Final = 384  # for the casts of a query that has no vector
 # A memory of many windows may take several of the nearest places, so more windows are read than memories wanted.
 WINDOWS_A_PLACE: Final = 8
+MOST_FURTHER_TRIPS: Final = 3
 
 _FILTERS: Final = """
     m.scope_id = ANY (%(scopes)s::bigint[]) AND {valid}
@@ -91,12 +92,39 @@ class Found:
 
 
 def candidates(search: Search) -> list[Found]:
-    """At most ``pool`` memories from each leg."""
+    """At most ``pool`` memories from each leg, in one round trip; in more only where a few long memories took all the
+    places of the vector leg, which are then passed over to let the others in."""
+    found, windows_read = _round_trip(search)
+    for _ in range(MOST_FURTHER_TRIPS):
+        nearest = [hit.candidate.id for hit in found if hit.candidate.rank_vector]
+        if windows_read < search.pool * WINDOWS_A_PLACE or len(nearest) >= search.pool:
+            break
+        further = replace(search, words=(), direct=None, by_recency=False, passed_over=nearest)
+        more, windows_read = _round_trip(further)
+        found = _joined(found, more, places_taken=len(nearest), places=search.pool)
+    return found
+
+
+def _joined(found: list[Found], more: list[Found], *, places_taken: int, places: int) -> list[Found]:
+    """*found* with the places of the vector leg that come after those taken."""
+    joined = {hit.candidate.id: hit for hit in found}
+    for hit in more:
+        place = places_taken + (hit.candidate.rank_vector or 0)
+        if place > places:
+            continue
+        known = joined.get(hit.candidate.id, hit)
+        ranked = replace(known.candidate, rank_vector=place, similarity=hit.candidate.similarity)
+        joined[hit.candidate.id] = replace(known, candidate=ranked)
+    return list(joined.values())
+
+
+def _round_trip(search: Search) -> tuple[list[Found], int]:
+    """What was found, and how many windows the vector leg read."""
     with connection.cursor() as cursor:
         cursor.execute(_statement(search), _parameters(search))
         names = [column.name for column in cursor.description]
         rows = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
-    return [_found(row) for row in rows]
+    return [_found(row) for row in rows], rows[0]["windows_read"] if rows else 0
 
 
 def _statement(search: Search) -> str:

@@ -178,8 +178,14 @@ def _more_notices(query: str, filters: Filters, meaning: Meaning | None) -> list
         notices.append(f"The query is long: its first {QUERY_LENGTH:,} characters were searched for.")
     waiting = Memory.objects.live().in_scopes(filters.scopes).filter(embedded_at__isnull=True).count()
     if waiting and meaning:
-        notices.append(f"{waiting:,} of these memories are not embedded yet: they are found by their words only.")
+        notices.append(_waiting_notice(waiting))
     return notices
+
+
+def _waiting_notice(waiting: int) -> str:
+    if waiting == 1:
+        return "1 of these memories is not embedded yet: it is found by its words only."
+    return f"{waiting:,} of these memories are not embedded yet: they are found by their words only."
 
 
 def _policy(results: list[Result]) -> str:

@@ -1,0 +1,50 @@
+"""How the recall tests search: with a pinned query vector, so that cosines are what the test says they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from memories.candidates import Filters, Found, Meaning, Search, candidates
+from memories.models import Memory, Scope
+from memories.recall import Result, find
+from memories.words import words_of
+from tests.factories import MODEL, MODEL_VERSION, at_cosine, make_memory, unit
+
+QUERY = "alpha beta"
+
+
+def meaning(vector: np.ndarray | None = None) -> Meaning:
+    return Meaning(unit(1) if vector is None else vector, MODEL, MODEL_VERSION)
+
+
+def find_in(scope: Scope, query: str = QUERY, *, vector: np.ndarray | None = None, k: int = 10, **more: Any):
+    ignore = more.pop("ignore", frozenset())
+    filters = Filters(scopes={scope.pk}, **more)
+    return find(query=query, meaning=meaning(vector), filters=filters, k=k, ignore=ignore)
+
+
+def by_words(scope: Scope, query: str, **more: Any) -> list[Result]:
+    return find(query=query, meaning=None, filters=Filters(scopes={scope.pk}), **more)
+
+
+def legs(scope: Scope, query: str = QUERY, **more: Any) -> list[Found]:
+    return candidates(Search(Filters(scopes={scope.pk}), words_of(query), meaning(), **more))
+
+
+def ids(results: list[Result]) -> list:
+    return [result.memory.pk for result in results]
+
+
+def first_by_meaning(scope: Scope, **overrides: Any) -> Memory:
+    return make_memory("alpha in the first place by meaning", scope=scope, vector=at_cosine(0.9), **overrides)
+
+
+def first_by_words(scope: Scope, **overrides: Any) -> Memory:
+    return make_memory("alpha beta", scope=scope, vector=at_cosine(0.8), **overrides)
+
+
+def equally_relevant(scope: Scope, first: dict[str, Any], second: dict[str, Any]) -> tuple[Memory, Memory]:
+    """Two memories of which each leads one leg and comes second in the other, so that their relevance is the same."""
+    return first_by_meaning(scope, **first), first_by_words(scope, **second)
