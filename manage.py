@@ -15,9 +15,22 @@ def main() -> None:
     try:
         _read_settings(embedded.is_needed_for(sys.argv))
         with embedded.database_for(sys.argv):
-            execute_from_command_line(sys.argv)
+            try:
+                execute_from_command_line(sys.argv)
+            finally:
+                _close_connections()
     except (ImproperlyConfigured, embedded.EmbeddedPostgresError) as error:
         sys.exit(str(error))
+
+
+def _close_connections() -> None:
+    """Before the server stops: the pool's threads would otherwise keep trying to reconnect."""
+    from django.db import connections
+
+    for connection in connections.all(initialized_only=True):
+        connection.close()
+        if connection.vendor == "postgresql":
+            connection.close_pool()
 
 
 def _read_settings(embedded_is_needed: bool) -> None:

@@ -96,9 +96,10 @@ class Supervisor:
         return not self.stopping
 
     def _listen(self) -> None:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            if signal.getsignal(number) != signal.SIG_IGN:  # nohup ignores SIGHUP, and so do we then
-                signal.signal(number, self._ask_to_stop)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._ask_to_stop)
+        if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # nohup ignores it, and so do we then
+            signal.signal(signal.SIGHUP, self._ask_to_stop)
 
     def end_all(self) -> None:
         running = [program.child for program in self.programs if program.child and program.child.poll() is None]
@@ -109,7 +110,7 @@ class Supervisor:
             try:
                 child.wait(max(0.0, deadline - time.monotonic()))
             except subprocess.TimeoutExpired:
-                self.say(f"Process {child.pid} does not end; ending it by force")
+                self.say(f"Process {child.pid} ({child.args[-1]}) does not end; ending it by force")
         for program in self.programs:
             self._end_group(program)
 
