@@ -1,0 +1,71 @@
+"""Export memories to a file."""
+
+import os
+import sys
+import tempfile
+from argparse import ArgumentParser
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from memories.access import Actor, readable_scopes, scope_for
+from memories.errors import ZeroMemoryError
+from memories.models import Scope
+from memories.transfer.acting import actor_called
+from memories.transfer.exporting import Export, export_to
+from memories.transfer.registry import FORMATS, format_called
+
+
+class Command(BaseCommand):
+    help = "Export the memories of one scope, or of all that a person may read. The same memories give the same bytes."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--out", required=True, help="The file to write; - writes standard output.")
+        parser.add_argument("--format", choices=sorted(FORMATS), default="jsonl")
+        parser.add_argument("--scope", help="Only this scope.")
+        parser.add_argument("--user", help="What this person may read.")
+        parser.add_argument("--force", action="store_true", help="Replace the file if it exists.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        export = Export()
+        try:
+            scopes = _scopes(actor_called(options["user"]), options["scope"])
+            pieces = export_to(format_called(options["format"])(), scopes, export)
+            if options["out"] == "-":
+                sys.stdout.buffer.writelines(pieces)
+                sys.stdout.buffer.flush()
+            else:
+                _write(Path(options["out"]).expanduser(), pieces, force=options["force"])
+        except ZeroMemoryError as error:
+            raise CommandError(error.message) from error
+        where = ", ".join(scope.slug for scope in scopes)
+        self.stderr.write(f"Exported {export.written:,} memories of {where}.", style_func=str)
+        for what, number in sorted(export.left_out.items()):
+            self.stderr.write(f"Left out: {number:,} {what}.", style_func=str)
+
+
+def _scopes(actor: Actor, name: str | None) -> list[Scope]:
+    scopes = [scope_for(actor, name)] if name else readable_scopes(actor)
+    if not scopes:
+        raise CommandError(f"{actor.label} has no scope to export.")
+    return scopes
+
+
+def _write(path: Path, pieces: Iterable[bytes], *, force: bool) -> None:
+    """Whole or not at all: readers never see half a file, and a failed export leaves the old one."""
+    if path.exists() and not force:
+        raise CommandError(f"{path} exists. Choose another name, or replace it with --force.")
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+            try:
+                file.writelines(pieces)
+                file.flush()
+                os.fsync(file.fileno())
+                Path(file.name).replace(path)
+            except BaseException:
+                Path(file.name).unlink()
+                raise
+    except OSError as error:
+        raise CommandError(f"{path} cannot be written: {error.strerror}.") from error

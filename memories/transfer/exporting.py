@@ -1,0 +1,173 @@
+"""Export: every memory of the chosen scopes, in a fixed order, counted before and after."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from django.db import connection, transaction
+from django.db.models import Prefetch, QuerySet
+
+from memories.models import Entity, Link, Memory, Scope, UsageEvent
+from memories.transfer.contract import Format
+from memories.transfer.errors import TransferError
+from memories.transfer.records import (
+    Counts,
+    EntityRecord,
+    LinkRecord,
+    MemoryRecord,
+    Record,
+    ReinforcementRecord,
+    ScopeRecord,
+    SignalRecord,
+)
+
+BATCH = 250
+
+
+@dataclass(slots=True)
+class Export:
+    """Filled while ``export_to`` runs; complete when its iterator has ended."""
+
+    written: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+
+
+def export_to(format: Format, scopes: Sequence[Scope], export: Export | None = None) -> Iterator[bytes]:
+    """The file's bytes, piece by piece: the same database gives the same bytes.
+
+    The caller has checked that the scopes may be read. Raises TransferError when fewer memories came out than counted.
+    """
+    export = export or Export()
+    with _one_moment():
+        memories = Memory.objects.in_scopes([scope.pk for scope in scopes])
+        counted = memories.count()
+        yield from format.write(_records(memories, scopes, export), Counts(memories=counted))
+        if export.written != counted:
+            raise TransferError(f"{counted} memories were counted and {export.written} exported. Try again.")
+
+
+@contextmanager
+def _one_moment() -> Iterator[None]:
+    """All queries see the same state, however long the export takes."""
+    if connection.in_atomic_block:
+        yield
+        return
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        yield
+
+
+def _records(memories: QuerySet[Memory], scopes: Sequence[Scope], export: Export) -> Iterator[Record]:
+    names = _names(scopes)
+    for scope in sorted(scopes, key=lambda scope: names[scope.pk]):
+        yield ScopeRecord(names[scope.pk], scope.name, scope.retention, scope.created_at)
+    for memory in _with_all(memories).iterator(chunk_size=BATCH):
+        yield _record(memory, names, export)
+        export.written += 1
+
+
+def _names(scopes: Sequence[Scope]) -> dict[int, str]:
+    """A slug alone, or ``owner/slug`` where several people use it."""
+    times = Counter(scope.slug.lower() for scope in scopes)
+    return {
+        scope.pk: scope.slug if times[scope.slug.lower()] == 1 else f"{scope.owner.get_username()}/{scope.slug}"
+        for scope in scopes
+    }
+
+
+def _with_all(memories: QuerySet[Memory]) -> QuerySet[Memory]:
+    links = Link.objects.select_related("target").defer("target__content", "target__verbatim")
+    return (
+        memories.select_related("author", "invalidated_by", "reinforcement", "superseded_by")
+        .prefetch_related(
+            Prefetch("entities", Entity.objects.order_by("type", "canonical")),
+            Prefetch("links_out", links.order_by("created_at", "type", "target_id")),
+            Prefetch("usage_events", UsageEvent.objects.select_related("user").order_by("at", "pk")),
+        )
+        .defer("superseded_by__content", "superseded_by__verbatim")
+        .order_by("created_at", "pk")
+    )
+
+
+def _record(memory: Memory, names: dict[int, str], export: Export) -> MemoryRecord:
+    return MemoryRecord(
+        id=memory.pk,
+        external_id=memory.external_id,
+        scope=names[memory.scope_id],
+        kind=memory.kind,
+        content=memory.content,
+        provenance=memory.provenance,
+        author_kind=memory.author_kind,
+        author=memory.author.get_username() if memory.author else "",
+        agent=memory.agent,
+        session=memory.session,
+        source=memory.source,
+        verbatim=memory.verbatim,
+        created_at=memory.created_at,
+        recorded_at=memory.recorded_at,
+        updated_at=memory.updated_at,
+        newest_source_at=memory.newest_source_at,
+        valid_from=memory.valid_from,
+        valid_until=memory.valid_until,
+        version=memory.version,
+        state=_state(memory, names),
+        invalidated_at=memory.invalidated_at,
+        invalidated_by=memory.invalidated_by.get_username() if memory.invalidated_by else "",
+        invalidated_actor=memory.invalidated_actor,
+        invalidation_reason=memory.invalidation_reason,
+        superseded_by=_successor(memory, names, export),
+        pinned=memory.pinned,
+        accessed_at=memory.accessed_at,
+        access_count=memory.access_count,
+        weight=memory.weight,
+        idempotency_key=memory.idempotency_key,
+        entities=tuple(EntityRecord(entity.name, entity.type) for entity in memory.entities.all()),
+        links=_links(memory, names, export),
+        reinforcement=_reinforcement(memory),
+        signals=tuple(_signal(event) for event in memory.usage_events.all()),
+    )
+
+
+def _state(memory: Memory, names: dict[int, str]) -> str:
+    """As stored: whether a validity window has lapsed depends on the day, and the bytes must not."""
+    if memory.superseded_by and memory.superseded_by.scope_id in names:
+        return "superseded"
+    return "invalidated" if memory.invalidated_at else "live"
+
+
+def _successor(memory: Memory, names: dict[int, str], export: Export) -> str:
+    if memory.superseded_by is None:
+        return ""
+    if memory.superseded_by.scope_id not in names:
+        export.left_out["successors in scopes that are not exported"] += 1
+        return ""
+    return str(memory.superseded_by_id)
+
+
+def _links(memory: Memory, names: dict[int, str], export: Export) -> tuple[LinkRecord, ...]:
+    links = memory.links_out.all()
+    inside = [link for link in links if link.target.scope_id in names]
+    if len(inside) < len(links):
+        export.left_out["links to scopes that are not exported"] += len(links) - len(inside)
+    return tuple(LinkRecord(link.type, str(link.target_id), link.created_at, link.created_by) for link in inside)
+
+
+def _reinforcement(memory: Memory) -> ReinforcementRecord | None:
+    found = getattr(memory, "reinforcement", None)
+    if found is None:
+        return None
+    return ReinforcementRecord(found.multiplier, found.useful, found.misled, found.promoted, found.computed_at)
+
+
+def _signal(event: UsageEvent) -> SignalRecord:
+    return SignalRecord(
+        at=event.at,
+        source=event.source,
+        session=event.session,
+        user=event.user.get_username() if event.user else "",
+        useful=event.useful,
+        misled=event.misled,
+        confidence=event.confidence,
+    )

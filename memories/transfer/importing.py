@@ -1,0 +1,207 @@
+"""Import: all or nothing, once, and counted."""
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeGuard
+
+from django.db import IntegrityError, transaction
+
+from memories.access import Actor
+from memories.models import Scope
+from memories.models.memory import content_hash
+from memories.services import audit
+from memories.services.writing import writing
+from memories.tasks import embed_pending
+from memories.transfer.checks import check
+from memories.transfer.contract import Format
+from memories.transfer.destinations import Destinations
+from memories.transfer.errors import TransferError
+from memories.transfer.records import MemoryRecord, Record, ScopeRecord
+from memories.transfer.references import References
+from memories.transfer.rows import People, Row, build, derived_identity, humbled, insert
+from memories.transfer.stored import Stored, StoredMemory, is_nameless
+
+BATCH_MEMORIES = 250
+BATCH_CHARACTERS = 4_000_000
+
+type Progress = Callable[[int], None]
+"""Called after each batch with the number of memories read so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """``read`` = ``written`` + ``existing``. ``differing`` names the lines whose stored memory now says otherwise."""
+
+    read: int
+    written: int
+    existing: int
+    links: int
+    differing: tuple[str, ...] = ()
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    notes: Mapping[str, int] = field(default_factory=dict)
+    scopes: tuple[str, ...] = ()
+    created_scopes: tuple[str, ...] = ()
+    dry_run: bool = False
+
+
+def import_from(
+    format: Format,
+    source: Any,
+    *,
+    actor: Actor,
+    scope: Scope | str | None = None,
+    create_scopes: bool = False,
+    trusted: bool = False,
+    dry_run: bool = False,
+    progress: Progress | None = None,
+) -> Report:
+    """Read *source* and write its memories in one transaction; raises TransferError, and then nothing was written.
+
+    What is stored already is left as it is. All goes into *scope*, or else into the scope each record names.
+    *trusted* is an operator's restore: it keeps who wrote, approved and retired what, and the track records. Without
+    it everything is the importer's own, at the rank of an import.
+    """
+    try:
+        with writing():
+            work = _Import(Destinations(actor, only=scope, create=create_scopes), trusted=trusted)
+            for batch in _batches(format.read(source)):
+                work.take(batch)
+                if progress:
+                    progress(work.read)
+            report = work.finish(format, dry_run=dry_run)
+            if dry_run:
+                transaction.set_rollback(True)
+    except IntegrityError as error:
+        raise TransferError(
+            f"Somebody wrote one of these memories at the same moment, so nothing was imported ({error}). Try again."
+        ) from error
+    return report
+
+
+def _batches(records: Iterable[Record]) -> Iterator[list[Record]]:
+    batch: list[Record] = []
+    size = 0
+    for record in records:
+        batch.append(record)
+        size += len(record.content) + len(record.verbatim) if isinstance(record, MemoryRecord) else 0
+        if len(batch) == BATCH_MEMORIES or size > BATCH_CHARACTERS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+class _Import:
+    def __init__(self, destinations: Destinations, *, trusted: bool) -> None:
+        self.destinations = destinations
+        self.trusted = trusted
+        self.people = People()
+        self.references = References()
+        self.read = self.existing = 0
+        self.written: Counter[int] = Counter()
+        self.differing: list[str] = []
+
+    def take(self, batch: Sequence[Record]) -> None:
+        records = [record for record in batch if self._is_memory(record)]
+        placed = [(self._allowed(record), self.destinations.of(record).pk) for record in records]
+        stored = Stored(placed)
+        rows = [row for record, scope_id in placed if (row := self._new(record, scope_id, stored))]
+        self.read += len(records)
+        if rows and insert(rows, self.people) != len(rows):
+            raise TransferError("The database did not keep every memory of a batch. Nothing was imported.")
+        if rows and not self.written:
+            embed_pending.apply_async_on_commit(retry=False)
+        self.written.update(memory.scope_id for _, memory in rows)
+        for record, memory in rows:
+            self.references.wait(record, memory)
+
+    def _is_memory(self, record: Record) -> TypeGuard[MemoryRecord]:
+        if isinstance(record, ScopeRecord):
+            self.destinations.declare(record)
+            return False
+        return True
+
+    def _allowed(self, record: MemoryRecord) -> MemoryRecord:
+        check(record)
+        return record if self.trusted else humbled(record, self.destinations.actor)
+
+    def _new(self, record: MemoryRecord, scope_id: int, stored: Stored) -> Row | None:
+        """The row to write, or None when it is there already."""
+        if is_nameless(record):
+            nameless, record = record, dataclasses.replace(record, external_id=derived_identity(record))
+            if self.references.knows(record.external_id, scope_id) or stored.twin_of(nameless, scope_id):
+                self.existing += 1
+                return None
+        self.references.claim(record, scope_id)
+        if found := stored.of(record, scope_id):
+            self._keep(record, found)
+            return None
+        stored.refuse_used_key(record, scope_id)
+        taken = stored.is_taken(record.id)
+        memory = build(
+            record,
+            id=None if taken else record.id,
+            external_id=record.external_id or (str(record.id) if taken else ""),
+            scope_id=scope_id,
+            actor=self.destinations.actor,
+            people=self.people,
+        )
+        self.references.stands_for(record, memory.pk, scope_id)
+        return record, memory
+
+    def _keep(self, record: MemoryRecord, found: StoredMemory) -> None:
+        self.existing += 1
+        self.references.stands_for(record, found.pk, found.scope_id)
+        if differs := _differences(record, found):
+            self.differing.append(f"line {record.line}: {', '.join(differs)}" if record.line else record.external_id)
+
+    def finish(self, format: Format, *, dry_run: bool) -> Report:
+        written = self.written.total()
+        if written + self.existing != self.read:
+            raise TransferError(
+                f"{self.read} memories were read, {written} written and {self.existing} found: that does not add up. "
+                "Nothing was imported."
+            )
+        actor = self.destinations.actor
+        links = self.references.settle(actor)
+        for scope in self.destinations.scopes:
+            audit.record(
+                actor=actor,
+                action="import",
+                subject=scope,
+                scope=scope,
+                format=format.name,
+                written=self.written[scope.pk],
+            )
+        return Report(
+            read=self.read,
+            written=written,
+            existing=self.existing,
+            links=links,
+            differing=tuple(self.differing),
+            skipped=dict(format.skipped),
+            notes=dict(format.notes) | self._unknown_people(),
+            scopes=tuple(scope.slug for scope in self.destinations.scopes),
+            created_scopes=tuple(scope.slug for scope in self.destinations.created),
+            dry_run=dry_run,
+        )
+
+    def _unknown_people(self) -> dict[str, int]:
+        return {
+            f"mentions of {name!a}, who has no account here": times
+            for name, times in self.people.unknown.items()
+            if times
+        }
+
+
+def _differences(record: MemoryRecord, found: StoredMemory) -> list[str]:
+    retired = bool(record.invalidated_at or record.superseded_by or record.state == "invalidated")
+    same = {
+        "content": content_hash(record.content) == found.content_sha256,
+        "kind": record.kind == found.kind,
+        # A line that does not speak of its state leaves it open: a later one may have superseded it.
+        "state": retired == found.retired or not (retired or record.state),
+    }
+    return [name for name, holds in same.items() if not holds]

@@ -1,0 +1,107 @@
+"""What travels: a memory and all that hangs on it, free of any file format and of any database.
+
+A field that is None was not given; the import then chooses what ``remember`` would have chosen.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
+
+
+@dataclass(frozen=True, slots=True)
+class EntityRecord:
+    name: str
+    type: str = "thing"
+
+
+@dataclass(frozen=True, slots=True)
+class LinkRecord:
+    """``target`` names a memory by its id or its external id, in the file or already stored."""
+
+    type: str
+    target: str
+    created_at: datetime | None = None
+    created_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReinforcementRecord:
+    multiplier: float
+    useful: float = 0
+    misled: float = 0
+    promoted: bool = False
+    computed_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SignalRecord:
+    at: datetime
+    source: str
+    session: str = ""
+    user: str = ""
+    useful: bool = False
+    misled: bool = False
+    confidence: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRecord:
+    content: str
+    kind: str = "fact"
+    scope: str = ""
+    created_at: datetime | None = None
+    id: UUID | None = None
+    external_id: str = ""
+    provenance: int | None = None
+    author_kind: str | None = None
+    author: str | None = None
+    agent: str = ""
+    session: str = ""
+    source: str = ""
+    verbatim: str = ""
+    recorded_at: datetime | None = None
+    updated_at: datetime | None = None
+    newest_source_at: datetime | None = None
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
+    version: int | None = None
+    state: str | None = None
+    invalidated_at: datetime | None = None
+    invalidated_by: str = ""
+    invalidated_actor: str = ""
+    invalidation_reason: str = ""
+    superseded_by: str = ""
+    pinned: bool = False
+    accessed_at: datetime | None = None
+    access_count: int | None = None
+    weight: float | None = None
+    idempotency_key: str = ""
+    entities: tuple[EntityRecord, ...] = ()
+    links: tuple[LinkRecord, ...] = ()
+    reinforcement: ReinforcementRecord | None = None
+    signals: tuple[SignalRecord, ...] = ()
+    line: int | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeRecord:
+    scope: str
+    name: str = ""
+    retention: str = "ageing"
+    created_at: datetime | None = None
+    line: int | None = field(default=None, compare=False)
+
+
+type Record = MemoryRecord | ScopeRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What a file announces about itself, so that one that was cut off is noticed."""
+
+    memories: int
+
+
+type Skipped = Mapping[str, int]
+"""Why something was left out by intent, and how often."""
