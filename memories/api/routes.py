@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from django.http import HttpRequest
 from ninja import Header, Query, Router, Status
@@ -21,6 +21,8 @@ from memories.services import EntitySpec, LinkSpec
 router = Router()
 ERRORS = dict.fromkeys((400, 401, 403, 404, 409, 413, 500), shapes.ErrorOut)
 PAGE_SIZE = 50
+WithWords = Annotated[shapes.Text | None, Query(description="Only memories that hold all of these words.")]
+IfMatch = Annotated[str | None, Header(description='The version you read, for example "3".')]
 
 
 def acting(request: HttpRequest) -> Actor:
@@ -46,7 +48,7 @@ def list_memories(
     scope: shapes.Text | None = None,
     kind: shapes.Text | None = None,
     state: Literal["live", "superseded", "invalidated", "all"] = "live",
-    q: shapes.Text | None = Query(default=None, description="Only memories that hold all of these words."),
+    q: WithWords = None,
     cursor: str | None = None,
 ) -> Any:
     actor = acting(request)
@@ -80,7 +82,7 @@ def change_memory(
     request: HttpRequest,
     memory_id: str,
     body: shapes.EditIn,
-    if_match: str | None = Header(default=None, description='The version you read, for example "3".'),
+    if_match: IfMatch = None,
 ) -> Any:
     actor = acting(request)
     memory = services.edit(
