@@ -11,9 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 APPS = ("zeromemory", "memories", "reflections", "insights")
-SOURCES = sorted(
-    path for app in APPS for path in (ROOT / app).rglob("*.py") if "migrations" not in path.parts
-)
+SOURCES = sorted(path for app in APPS for path in (ROOT / app).rglob("*.py") if "migrations" not in path.parts)
 TOP_LEVEL = {
     "manage.py", "zeromemory", "memories", "reflections", "insights", "templates", "static", "tests",
     "README.md", "CHANGELOG.md", "LICENSE", "Makefile", "pyproject.toml", "requirements.txt",
