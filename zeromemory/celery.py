@@ -49,12 +49,22 @@ app = ZeroMemoryCelery("zeromemory", task_cls=Doorbell)
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 
-# Everything that happens by the clock. A message that waited longer than its period is dropped.
+
+
+def _each(task: str, seconds: int) -> dict[str, Any]:
+    """A message that waited longer than its period is dropped: the next one does the same work."""
+    return {"task": task, "schedule": seconds, "options": {"expires": seconds}}
+
+
+# Everything that happens by the clock.
 app.conf.beat_schedule = {
-    "embed-pending": {"task": "memories.tasks.embed_pending", "schedule": 60.0, "options": {"expires": 60.0}},
-    "heartbeat": {
-        "task": "zeromemory.heartbeat",
-        "schedule": heartbeat.EVERY_SECONDS,
-        "options": {"expires": heartbeat.EVERY_SECONDS},
-    },
+    "heartbeat": _each("zeromemory.heartbeat", heartbeat.EVERY_SECONDS),
+    "embed what is still waiting": _each("memories.tasks.embed_pending", 60),
+    "pick up what reflection left waiting": _each("reflections.tasks.sweep", 60),
 }
+
+
+def ring_all() -> None:
+    """Send every scheduled task once, now: after a start nobody should wait for the first minute to pass."""
+    for entry in app.conf.beat_schedule.values():
+        app.send_task(entry["task"], **entry["options"])

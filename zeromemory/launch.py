@@ -10,6 +10,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable
 from importlib.metadata import version
+from pathlib import Path
 
 from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
@@ -65,13 +66,19 @@ def programs(listener: socket.socket) -> list[Program]:
 
 def collect_static() -> bool:
     """Collect the static files when any has changed since the last time; True when it did."""
-    stamp = settings.DATA_FOLDER / "staticfiles.stamp"
-    now = _static_state()
-    if settings.STATIC_ROOT.exists() and stamp.exists() and stamp.read_text() == now:
+    if static_files_are_current():
         return False
     call_command("collectstatic", verbosity=0, interactive=False, clear=True)
-    stamp.write_text(now)
+    _stamp().write_text(_static_state())
     return True
+
+
+def static_files_are_current() -> bool:
+    return settings.STATIC_ROOT.exists() and _stamp().exists() and _stamp().read_text() == _static_state()
+
+
+def _stamp() -> Path:
+    return Path(settings.DATA_FOLDER) / "staticfiles.stamp"
 
 
 def _static_state() -> str:
@@ -88,11 +95,11 @@ def wait_for_web(watch: Callable[[], bool]) -> None:
 
 
 def wait_for_worker(watch: Callable[[], bool]) -> None:
-    """Send the worker a task and wait until it has done it: broker and worker both work then."""
-    from zeromemory.tasks import beat
+    """Ring every bell and wait for the heartbeat among them: broker and worker both work then."""
+    from zeromemory.celery import ring_all
 
     before = heartbeat.last()
-    beat.delay()
+    ring_all()
     _wait(watch, lambda: heartbeat.last() != before, "The worker does not answer. Read its log in the data folder.")
 
 

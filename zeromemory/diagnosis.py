@@ -1,0 +1,99 @@
+"""What ``manage.py doctor`` looks at. Each check is one line: fine, or what is wrong and what to do."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import django
+from django.conf import settings
+
+from zeromemory import database, health, launch
+from zeromemory.embedding import EmbedderError, get_embedder
+from zeromemory.lib import heartbeat
+
+LEAST_DISK_MB = 500
+SAMPLE = ["Deploys go out on Tuesdays after the smoke test, never on Fridays."] * 32
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    name: str
+    ok: bool
+    detail: str
+
+
+def findings() -> Iterator[Finding]:
+    """One finding a check, as soon as it is known. A database that does not answer ends the checks that need it."""
+    yield python()
+    try:
+        facts = database.inspect()
+        database.require(facts)
+    except database.DatabaseProblem as problem:
+        yield Finding("database", False, str(problem))
+    else:
+        yield Finding("database", True, f"PostgreSQL {facts.readable_version}, pgvector {facts.vector}")
+        yield migrations()
+    for check in OTHERS:
+        yield check()
+
+
+def python() -> Finding:
+    version = ".".join(map(str, sys.version_info[:3]))
+    return Finding("python", sys.version_info >= (3, 12), f"Python {version}, Django {django.__version__}")
+
+
+def migrations() -> Finding:
+    missing = database.unapplied()
+    if missing:
+        return Finding("tables", False, f"{len(missing)} migrations are missing. Run: manage.py migrate")
+    return Finding("tables", True, "all migrations are applied")
+
+
+def embedder() -> Finding:
+    try:
+        found = get_embedder()
+        if found is None:
+            return Finding("embedder", True, "switched off: recall uses words alone")
+        began = time.perf_counter()
+        found.encode_documents(SAMPLE)
+        loaded = time.perf_counter()
+        found.encode_documents(SAMPLE)
+        rate = len(SAMPLE) / (time.perf_counter() - loaded)
+    except EmbedderError as error:
+        return Finding("embedder", False, f"{error} Until then recall uses words alone.")
+    return Finding("embedder", True, f"{found.name}: ready in {loaded - began:.1f} s, {rate:.0f} short texts a second")
+
+
+def broker() -> Finding:
+    state = health.broker()
+    return Finding("broker", state["ok"], state.get("detail", f"{settings.BROKER_FOLDER} can be written"))
+
+
+def worker() -> Finding:
+    age = heartbeat.age()
+    if heartbeat.is_fresh():
+        return Finding("worker", True, f"answered {age:.0f} s ago")
+    last = "never answered" if age is None else f"last answered {age / 60:.0f} minutes ago"
+    return Finding(
+        "worker", False, f"{last}. Start it with make up, or read {settings.DATA_FOLDER / 'logs' / 'worker.log'}"
+    )
+
+
+def disk() -> Finding:
+    free = shutil.disk_usage(settings.DATA_FOLDER).free // 1024**2
+    enough = free >= LEAST_DISK_MB
+    advice = "" if enough else ". Free some space: without any, nothing can be remembered"
+    return Finding("disk", enough, f"{free} MB free where {settings.DATA_FOLDER} lives{advice}")
+
+
+def static_files() -> Finding:
+    if launch.static_files_are_current():
+        return Finding("files", True, "static files are collected and current")
+    return Finding("files", False, "static files are missing or old. Run: manage.py collectstatic, or make up")
+
+
+OTHERS: list[Callable[[], Finding]] = [embedder, broker, worker, disk, static_files]

@@ -1,0 +1,20 @@
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from zeromemory import diagnosis
+
+
+class Command(BaseCommand):
+    help = "Check everything a running Zero Memory needs, and say what to do about what is missing."
+    requires_system_checks: list[str] = []
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        problems = 0
+        for finding in diagnosis.findings():
+            problems += not finding.ok
+            self.stdout.write(f"{'ok' if finding.ok else 'PROBLEM':<9}{finding.name:<10}{finding.detail}")
+        if problems:
+            raise SystemExit(1)
