@@ -7,15 +7,24 @@ from typing import TYPE_CHECKING, Self
 
 from django.db import models
 from django.db.models import Prefetch, Q
+from django.db.models.functions import Left, Length
 from django.utils import timezone
 
 from memories.models import Memory
+from memories.querysets import OPENING
 
 if TYPE_CHECKING:
     from memories.access import Actor
     from memories.models import User
+    from reflections.models import Candidate
 
 TABS = ("pending", "snoozed", "approved", "dismissed")
+ORDERS = {
+    "pending": ("created_at", "pk"),
+    "snoozed": ("snoozed_until", "pk"),
+    "approved": ("-decided_at", "-pk"),
+    "dismissed": ("-decided_at", "-pk"),
+}
 
 
 def _in_tab(tab: str) -> Q:
@@ -39,8 +48,17 @@ class CandidateQuerySet(models.QuerySet):
         return self.filter(state="snoozed", snoozed_until__lte=timezone.now())
 
     def in_tab(self, tab: str) -> Self:
-        """The rows of one of TABS."""
-        return self.filter(_in_tab(tab))
+        """The rows of one of TABS: what is open oldest first, what is decided newest first."""
+        return self.filter(_in_tab(tab)).order_by(*ORDERS[tab])
+
+    def after(self, tab: str, last: Candidate) -> Self:
+        """What follows *last* in a tab. Its place is read from the row, so deciding others shifts nothing."""
+        field = ORDERS[tab][0].removeprefix("-")
+        beyond = "lt" if ORDERS[tab][0].startswith("-") else "gt"
+        place = getattr(last, field)
+        if place is None:
+            return self
+        return self.filter(Q(**{f"{field}__{beyond}": place}) | Q(**{field: place, f"pk__{beyond}": last.pk}))
 
     def counts(self) -> dict[str, int]:
         """How many rows each of TABS holds; one query."""
@@ -55,8 +73,11 @@ class CandidateQuerySet(models.QuerySet):
 
         sources = Prefetch("memory", queryset=Memory.objects.for_list())
         members = CandidateMember.objects.order_by("position").prefetch_related(sources)
-        return self.select_related("scope__owner", "decided_by", "memory").prefetch_related(
-            Prefetch("members", queryset=members)
+        return (
+            self.select_related("scope__owner", "decided_by", "memory")
+            .prefetch_related(Prefetch("members", queryset=members))
+            .defer("memory__content", "memory__verbatim")
+            .annotate(memory_opening=Left("memory__content", OPENING), memory_length=Length("memory__content"))
         )
 
 

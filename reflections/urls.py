@@ -1,3 +1,14 @@
-from django.urls import URLPattern
+from django.urls import URLPattern, path
 
-urlpatterns: list[URLPattern] = []
+from reflections import views
+
+urlpatterns: list[URLPattern] = [
+    path("reflections/", views.reflection_list, name="reflection_list"),
+    path("reflections/find/", views.reflection_find, name="reflection_find"),
+    path("reflections/runs/<uuid:run_id>/", views.reflection_run, name="reflection_run"),
+    path("reflections/<uuid:candidate_id>/", views.reflection_detail, name="reflection_detail"),
+    path("reflections/<uuid:candidate_id>/approve/", views.reflection_approve, name="reflection_approve"),
+    path("reflections/<uuid:candidate_id>/dismiss/", views.reflection_dismiss, name="reflection_dismiss"),
+    path("reflections/<uuid:candidate_id>/snooze/", views.reflection_snooze, name="reflection_snooze"),
+    path("reflections/<uuid:candidate_id>/undo/", views.reflection_undo, name="reflection_undo"),
+]

@@ -1,7 +1,6 @@
 """What a person decides about a draft. Each decision is one transaction on a locked row, with its audit entry."""
 
 import uuid
-from collections import Counter
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -10,7 +9,7 @@ from django.utils import timezone
 from memories.access import Actor, require_write
 from memories.entities import EntitySpec
 from memories.errors import Conflict, Forbidden, NotFound, ValidationFailed
-from memories.models import Link, Memory, MemoryEntity, Provenance
+from memories.models import Link, Memory, Provenance
 from memories.models.memory import AuthorKind
 from memories.services.audit import record
 from memories.services.lifecycle import forget
@@ -19,6 +18,7 @@ from memories.services.validation import MOST_ENTITIES, LinkSpec, check_line
 from memories.services.writing import writing
 from reflections import configuration
 from reflections.models import Candidate
+from reflections.shared import shared_entities
 from reflections.wording import already_decided, day
 
 KINDS: Final = ("fact", "convention")
@@ -169,13 +169,14 @@ def _refuse_lost_support(row: Candidate) -> None:
 
 
 def _written(actor: Actor, row: Candidate, text: str, kind: str) -> Memory:
-    sources = list(row.episodes.order_by("candidacy__position"))
+    sources = list(row.episodes.order_by("candidacy__position").prefetch_related("entities"))
+    shared = shared_entities(sources)[:MOST_ENTITIES]
     remembered = remember(
         actor=actor,
         scope=row.scope,
         content=text,
         kind=kind,
-        entities=shared_entities(sources),
+        entities=[EntitySpec(entity.name, entity.type) for entity in shared],
         links=[LinkSpec(Link.Type.DERIVED_FROM, source.pk) for source in sources],
         source=f"reflection:{row.pk}",
         author_kind=AuthorKind.DISTILLED,
@@ -192,15 +193,6 @@ def _only_new(remembered: Remembered) -> Memory:
             field="content",
         )
     return remembered.memory
-
-
-def shared_entities(sources: list[Memory]) -> list[EntitySpec]:
-    """What at least two of the sources speak of, the most widely shared first."""
-    ties = MemoryEntity.objects.filter(memory__in=sources).select_related("entity")
-    carried = Counter(tie.entity for tie in ties)
-    shared = [entity for entity, count in carried.items() if count > 1]
-    shared.sort(key=lambda entity: (-carried[entity], entity.canonical, entity.type))
-    return [EntitySpec(entity.name, entity.type) for entity in shared[:MOST_ENTITIES]]
 
 
 def _take_back(actor: Actor, memory_id: uuid.UUID) -> None:

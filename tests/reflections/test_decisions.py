@@ -9,7 +9,7 @@ from memories.errors import Conflict, Forbidden, NotFound, ValidationFailed
 from memories.models import AuditEntry, Link, Memory
 from reflections.models import Candidate, ReflectionConfig
 from reflections.services import approve, dismiss, snooze, undo, wake_due
-from tests.factories import add_entity, make_member, make_memory, make_token, make_user
+from tests.factories import add_entity, make_member, make_token, make_user
 from tests.reflections.factories import in_days, make_candidate, make_episodes, person
 
 pytestmark = pytest.mark.django_db

@@ -1,0 +1,218 @@
+"""The queue of drafts. Each act is a plain form; htmx, where it runs, changes one row instead of the page."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.cache import patch_vary_headers
+from django.views.decorators.http import require_GET, require_POST
+
+from memories.access import actor_for_request
+from memories.errors import Conflict, ValidationFailed
+from memories.models import Scope
+from reflections import configuration, services
+from reflections.access import candidate_for, run_for
+from reflections.emptiness import emptiness
+from reflections.forms import DismissForm, EditForm, RowForm, SnoozeForm
+from reflections.listing import Listing, listing_of
+from reflections.models import Candidate, Run
+from reflections.presentation import counted, progress_of, row_of, spoken_total, tabs_of
+from reflections.wording import day
+
+
+def _is_fragment(request: HttpRequest) -> bool:
+    htmx: Any = request.htmx  # type: ignore[attr-defined]  # set by HtmxMiddleware
+    return bool(htmx) and not htmx.boosted and not htmx.history_restore_request
+
+
+@require_GET
+def reflection_list(request: HttpRequest) -> HttpResponse:
+    listing = listing_of(actor_for_request(request), request.GET)
+    rows, next_url = listing.page()
+    context = _counts(listing) | {
+        "rows": _rows(rows, listing),
+        "next_url": next_url,
+        "filters": listing.scope_filters(listing.scopes()),
+        "here": listing.link(),
+    }
+    if not rows:
+        context["empty"] = emptiness(listing)
+    if _is_fragment(request):
+        more = "reflections/list.html#more" if listing.after else "reflections/list.html#queue"
+        response = render(request, more, context)
+    else:
+        response = render(request, "reflections/list.html", context | _search(listing))
+    patch_vary_headers(response, ["HX-Request"])
+    return response
+
+
+def _counts(listing: Listing) -> dict[str, Any]:
+    counts = listing.counts()
+    return {
+        "listing": listing,
+        "tabs": tabs_of(counts, listing.tab, listing.link),
+        "total": counts[listing.tab],
+        "spoken": spoken_total(listing.tab, counts[listing.tab]),
+    }
+
+
+def _rows(candidates: list[Candidate], listing: Listing, **bad: RowForm) -> list[dict[str, Any]]:
+    days = configuration.current().snooze_days
+    return [
+        row_of(candidate, listing.actor, snooze_days=days, listing=listing.query, bad=bad) for candidate in candidates
+    ]
+
+
+def _search(listing: Listing) -> dict[str, Any]:
+    run = Run.objects.asked_for_by(listing.actor.user).order_by("-requested_at").first()
+    return {"progress": progress_of(run), "may_search": bool(listing.actor.writable)}
+
+
+@require_GET
+def reflection_detail(request: HttpRequest, candidate_id: uuid.UUID) -> HttpResponse:
+    actor = actor_for_request(request)
+    (row,) = _rows([candidate_for(actor, candidate_id)], Listing(actor))
+    return render(request, "reflections/detail.html", {"row": row})
+
+
+# Deciding ------------------------------------------------------------------------------------
+
+
+@require_POST
+def reflection_approve(request: HttpRequest, candidate_id: uuid.UUID) -> HttpResponse:
+    candidate = candidate_for(actor_for_request(request), candidate_id)
+    form = EditForm(request.POST, row=candidate.pk) if "content" in request.POST else None
+    return _decide(request, candidate, "edit", form, _approve)
+
+
+@require_POST
+def reflection_dismiss(request: HttpRequest, candidate_id: uuid.UUID) -> HttpResponse:
+    candidate = candidate_for(actor_for_request(request), candidate_id)
+    return _decide(request, candidate, "dismissal", DismissForm(request.POST, row=candidate.pk), _dismiss)
+
+
+@require_POST
+def reflection_snooze(request: HttpRequest, candidate_id: uuid.UUID) -> HttpResponse:
+    candidate = candidate_for(actor_for_request(request), candidate_id)
+    return _decide(request, candidate, "snoozing", SnoozeForm(request.POST, row=candidate.pk), _snooze)
+
+
+@require_POST
+def reflection_undo(request: HttpRequest, candidate_id: uuid.UUID) -> HttpResponse:
+    candidate = candidate_for(actor_for_request(request), candidate_id)
+    return _decide(request, candidate, "", None, _undo)
+
+
+def _approve(act: dict[str, Any], form: EditForm | None) -> str:
+    edited = form.cleaned_data if form else {}
+    memory = services.approve(**act, content=edited.get("content"), kind=edited.get("kind"))
+    links = memory.links_out.filter(type="derived_from").count()
+    return f"Approved. Wrote 1 memory with {counted(links, 'link')} to its sources."
+
+
+def _dismiss(act: dict[str, Any], form: DismissForm) -> str:
+    services.dismiss(**act, reason=form.cleaned_data["reason"])
+    return "Dismissed. These episodes will not be proposed again."
+
+
+def _snooze(act: dict[str, Any], form: SnoozeForm) -> str:
+    candidate = services.snooze(**act, until=form.cleaned_data["until"])
+    assert candidate.snoozed_until  # the service has just set it
+    return f"Snoozed until {day(candidate.snoozed_until)}."
+
+
+def _undo(act: dict[str, Any], _form: None) -> str:
+    was_approved = act["candidate"].memory_id is not None
+    services.undo(**act)
+    return f"Undone. The draft waits again{', and the memory is forgotten' if was_approved else ''}."
+
+
+def _decide(request: HttpRequest, candidate: Candidate, name: str, form: Any, act: Any) -> HttpResponse:
+    """Do it and say so; a refusal keeps what was typed."""
+    actor = actor_for_request(request)
+    listing = listing_of(actor, request.GET)
+    if form is not None and not form.is_valid():
+        return _refused(request, candidate, listing, **{name: form})
+    try:
+        done = act({"actor": actor, "candidate": candidate, "version": _version(request)}, form)
+    except ValidationFailed as error:
+        if form is None:
+            raise
+        form.add_error(error.field if error.field in form.fields else None, error.message)
+        return _refused(request, candidate, listing, **{name: form})
+    except Conflict as error:
+        return _too_late(request, candidate, listing, error)
+    return _done(request, candidate, listing, done, undone=act is _undo)
+
+
+def _version(request: HttpRequest) -> int:
+    """The version on the screen; 0, which is never current, where none was sent."""
+    sent = request.POST.get("version") or request.GET.get("version") or ""
+    return int(sent) if sent.isascii() and sent.isdigit() and len(sent) < 10 else 0
+
+
+def _done(request: HttpRequest, candidate: Candidate, listing: Listing, text: str, *, undone: bool) -> HttpResponse:
+    version = _version(request) + 1
+    undo = f"{reverse('reflection_undo', args=[candidate.pk])}?version={version}"
+    messages.success(request, text, extra_tags="" if undone else undo)
+    if not _is_fragment(request):
+        return redirect(listing.link() if not undone else f"{listing.link(state='')}#draft-{candidate.pk}")
+    context = _counts(listing)
+    if not context["total"]:
+        context["empty"] = emptiness(listing)
+    return render(request, "reflections/outcome.html", context)
+
+
+def _refused(request: HttpRequest, candidate: Candidate, listing: Listing, **bad: RowForm) -> HttpResponse:
+    """The row again with the errors beside the fields, as a fragment or as a page of its own."""
+    template = "reflections/draft.html" if _is_fragment(request) else "reflections/detail.html"
+    (row,) = _rows([candidate], listing, **bad)
+    response = render(request, template, {"row": row}, status=422)
+    response["X-Fragment"] = "1"
+    return response
+
+
+def _too_late(request: HttpRequest, candidate: Candidate, listing: Listing, error: Conflict) -> HttpResponse:
+    """The row as it is now, with who decided; without htmx the list, which no longer has it."""
+    if not _is_fragment(request):
+        messages.warning(request, error.message)
+        return redirect(listing.link())
+    (row,) = _rows([candidate_for(listing.actor, candidate.pk)], listing)
+    context = _counts(listing) | {"row": row, "told": error.message}
+    response = render(request, "reflections/outcome.html", context, status=409)
+    response["X-Fragment"] = "1"
+    return response
+
+
+# Searching -----------------------------------------------------------------------------------
+
+
+@require_POST
+def reflection_find(request: HttpRequest) -> HttpResponse:
+    actor = actor_for_request(request)
+    listing = listing_of(actor, request.GET)
+    scopes = [listing.scope] if listing.scope else list(Scope.objects.filter(pk__in=actor.writable).order_by("pk"))
+    started = services.start_run(actor=actor, scopes=scopes)
+    if _is_fragment(request):
+        return _progress(request, started.run)
+    if not started.is_new:
+        messages.info(request, "A search for clusters of yours is already under way.")
+    return redirect(listing.link())
+
+
+@require_GET
+def reflection_run(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
+    run = run_for(actor_for_request(request), run_id)
+    return _progress(request, run) if _is_fragment(request) else redirect("reflection_list")
+
+
+def _progress(request: HttpRequest, run: Run) -> HttpResponse:
+    response = render(request, "reflections/list.html#progress", {"progress": progress_of(run)})
+    if run.state == Run.State.DONE and run.candidates_made:
+        response["HX-Trigger"] = "drafts-found"  # an empty list fills itself; one being worked through is left alone
+    return response
