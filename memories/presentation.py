@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final
 
@@ -18,7 +16,6 @@ Rules = Mapping[str, KindRule]
 
 HEADLINE: Final = 140
 EXCERPT: Final = 280
-MOST_DIFFED: Final = 20_000  # characters a side up to which words are compared; longer texts are compared by lines
 STATE_BADGES: Final = {
     "superseded": {"text": "superseded", "tone": ""},
     "invalidated": {"text": "forgotten", "tone": "danger"},
@@ -128,20 +125,3 @@ def figure(value: float) -> str:
     if value == 1:
         return "1"
     return f"{value:.2f}" if value >= 0.01 or value == 0 else f"{value:.2g}"
-
-
-def difference(old: str, new: str) -> list[dict[str, str]]:
-    """What changed from *old* to *new*, by words, as parts for the diff component."""
-    cut = re.compile(r"\s+|\w+|[^\w\s]") if max(len(old), len(new)) <= MOST_DIFFED else re.compile(r"[^\n]*\n|[^\n]+")
-    before, after = cut.findall(old), cut.findall(new)
-    parts: list[dict[str, str]] = []
-    for op, i1, i2, j1, j2 in difflib.SequenceMatcher(None, before, after, autojunk=len(before) > 2000).get_opcodes():
-        parts += _parts(op, "".join(before[i1:i2]), "".join(after[j1:j2]))
-    return parts
-
-
-def _parts(op: str, before: str, after: str) -> Sequence[dict[str, str]]:
-    if op == "equal":
-        return [{"op": "same", "text": before}]
-    both = [{"op": "remove", "text": before}, {"op": "add", "text": after}]
-    return [part for part in both if part["text"]]

@@ -16,12 +16,13 @@ from django.views.decorators.http import require_POST
 from memories import services
 from memories.access import actor_for_request, memory_for, writable_memory_for
 from memories.configuration import ranking_rules
+from memories.differences import difference
 from memories.entities import specs_of
 from memories.errors import Conflict, ZeroMemoryError
 from memories.forms import MemoryForm, NewMemoryForm, ReasonForm, line_of
 from memories.history import Tie, ties, trail, versions
 from memories.models import Memory
-from memories.presentation import AUTHOR_WORDS, PROVENANCE_WORDS, difference, freshness, headline
+from memories.presentation import AUTHOR_WORDS, PROVENANCE_WORDS, freshness, headline
 
 
 def memory_detail(request: HttpRequest, memory_id: uuid.UUID) -> HttpResponse:
