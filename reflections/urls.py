@@ -1,6 +1,6 @@
 from django.urls import URLPattern, path
 
-from reflections import views
+from reflections import run_views, views
 
 urlpatterns: list[URLPattern] = [
     path("reflections/", views.reflection_list, name="reflection_list"),
@@ -11,4 +11,5 @@ urlpatterns: list[URLPattern] = [
     path("reflections/<uuid:candidate_id>/dismiss/", views.reflection_dismiss, name="reflection_dismiss"),
     path("reflections/<uuid:candidate_id>/snooze/", views.reflection_snooze, name="reflection_snooze"),
     path("reflections/<uuid:candidate_id>/undo/", views.reflection_undo, name="reflection_undo"),
+    path("runs/", run_views.run_list, name="run_list"),
 ]

@@ -1,0 +1,45 @@
+"""What runs by itself, when, and what it may change. A person should never have to guess."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from celery import current_app
+
+NOTHING: Final = "nothing"
+# Task: what it does, and what it may change.
+EFFECTS: Final = {
+    "zeromemory.heartbeat": ("Shows that a worker is there.", "a file in the data folder"),
+    "memories.tasks.embed_pending": (
+        "Turns memories that wait for it into vectors, so that they are found by meaning.",
+        "vectors; never a memory's text, kind, dates or state",
+    ),
+    "reflections.tasks.sweep": (
+        "Brings snoozed drafts back on their day, and searches for clusters back that lost their worker.",
+        "the state of drafts and searches; never a memory",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduled:
+    name: str
+    every: str
+    does: str
+    may_change: str
+
+
+def scheduled() -> list[Scheduled]:
+    """Every entry of the clock. One that nobody described says so, and a test fails."""
+    entries: dict[str, Any] = current_app.conf.beat_schedule or {}
+    return [
+        Scheduled(name, _every(entry["schedule"]), *EFFECTS.get(entry["task"], ("Not described.", "not described")))
+        for name, entry in sorted(entries.items())
+    ]
+
+
+def _every(seconds: float) -> str:
+    if seconds % 60:
+        return f"every {seconds:g} seconds"
+    return "every minute" if seconds == 60 else f"every {seconds / 60:g} minutes"
