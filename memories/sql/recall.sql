@@ -62,9 +62,33 @@ text_leg AS MATERIALIZED (
     ORDER BY rank
     LIMIT %(pool)s
 ),
+-- Somebody who pastes an error code wants what holds it, not what resembles it: then the vector leg stays away.
+by_meaning AS MATERIALIZED (
+    SELECT %(vector)s::text IS NOT NULL
+        AND NOT ((SELECT only_identifiers FROM asked) AND EXISTS (SELECT 1 FROM text_leg)) AS wanted
+),
+-- Up to a few thousand memories are compared one by one: as quick as the index, exact, and no filter can starve it.
+few AS MATERIALIZED (
+    SELECT m.id, m.created_at
+    FROM memories m
+    WHERE {live_memory} AND {filters} AND (SELECT wanted FROM by_meaning)
+    LIMIT %(exact_up_to)s + 1
+),
+exact AS MATERIALIZED (
+    SELECT (SELECT wanted FROM by_meaning) AND (SELECT count(*) FROM few) <= %(exact_up_to)s AS chosen
+),
+compared AS (
+    SELECT e.memory_id, e.window_id, few.created_at, e.vector <=> %(vector)s::vector AS distance
+    FROM few
+    JOIN memory_embedding e ON e.memory_id = few.id
+    WHERE (SELECT chosen FROM exact)
+      AND e.dimensions = {dimensions}
+      AND e.model = %(model)s
+      AND e.model_version = %(model_version)s
+),
 -- The index gives up after its first handful unless told to go on until the filters have let enough through, and it
--- has to be told before the scan begins: this is evaluated once, as the scan's starting point.
-vector_windows AS MATERIALIZED (
+-- has to be told before the scan begins: the subquery in ORDER BY is evaluated once, as the scan's starting point.
+indexed AS MATERIALIZED (
     SELECT e.memory_id, e.window_id, m.created_at, e.vector <=> %(vector)s::vector AS distance
     FROM memory_embedding e
     JOIN memories m ON m.id = e.memory_id
@@ -73,9 +97,8 @@ vector_windows AS MATERIALIZED (
       AND e.model = %(model)s
       AND e.model_version = %(model_version)s
       AND e.memory_id <> ALL (%(passed_over)s::uuid[])
-      AND %(vector)s::text IS NOT NULL
-      -- Somebody who pastes an error code or an id wants what holds it, not what resembles it.
-      AND NOT ((SELECT only_identifiers FROM asked) AND EXISTS (SELECT 1 FROM text_leg))
+      AND (SELECT wanted FROM by_meaning)
+      AND NOT (SELECT chosen FROM exact)
       AND {filters}
     ORDER BY e.vector::halfvec({dimensions}) <=> (
         SELECT %(vector)s::halfvec({dimensions})
@@ -88,7 +111,7 @@ vector_leg AS MATERIALIZED (
     SELECT memory_id, window_id, distance, row_number() OVER (ORDER BY distance, created_at DESC, memory_id) AS rank
     FROM (
         SELECT DISTINCT ON (memory_id) memory_id, window_id, created_at, distance
-        FROM vector_windows
+        FROM (SELECT * FROM compared UNION ALL SELECT * FROM indexed) AS windows
         ORDER BY memory_id, distance, window_id
     ) AS best
     ORDER BY rank
@@ -121,7 +144,7 @@ SELECT
     1 - coalesce(shown.distance, e.vector <=> %(vector)s::vector) AS similarity,
     coalesce(shown.words, 0) AS text_matched,
     coalesce(w.start, 0) AS start, coalesce(w.stop, 0) AS stop, coalesce(w.text, left(m.content, 1200)) AS text,
-    (SELECT count(*) FROM vector_windows) AS windows_read
+    (SELECT count(*) FROM indexed) AS windows_read
 FROM shown
 JOIN memories m ON m.id = shown.memory_id
 JOIN memories_scope s ON s.id = m.scope_id

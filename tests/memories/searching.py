@@ -30,7 +30,9 @@ def by_words(scope: Scope, query: str, **more: Any) -> list[Result]:
 
 
 def legs(scope: Scope, query: str = QUERY, **more: Any) -> list[Found]:
-    return candidates(Search(Filters(scopes={scope.pk}), words_of(query), meaning(), **more))
+    """The candidates themselves, before ranking. *more* are fields of Search and of Filters."""
+    filters = {name: more.pop(name) for name in list(more) if name in Filters.__dataclass_fields__}
+    return candidates(Search(Filters(scopes={scope.pk}, **filters), words_of(query), meaning(), **more))
 
 
 def ids(results: list[Result]) -> list:

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+import numpy as np
 import pytest
 from django.test import override_settings
 from django.utils import timezone
@@ -9,11 +10,22 @@ from django.utils import timezone
 from memories import embedding_queue
 from memories.access import actor_for_token, actor_for_user
 from memories.errors import NotFound, ValidationFailed
-from memories.models import AuditEntry, FusionConfig, Scope, UsageEvent
+from memories.models import AuditEntry, Embedding, FusionConfig, Scope, UsageEvent, Window
 from memories.recall import recall
 from memories.services import forget, remember, restore, supersede
-from tests.factories import at_cosine, make_member, make_memory, make_scope, make_token, make_user, unit
-from tests.memories.searching import QUERY, find_in, first_by_meaning, ids
+from tests.factories import (
+    DIMENSIONS,
+    MODEL,
+    MODEL_VERSION,
+    at_cosine,
+    make_member,
+    make_memory,
+    make_scope,
+    make_token,
+    make_user,
+    unit,
+)
+from tests.memories.searching import QUERY, find_in, first_by_meaning, ids, legs
 
 pytestmark = pytest.mark.django_db
 
@@ -109,33 +121,39 @@ def test_a_filter_holds_in_both_legs(scope, narrower, wanted, unwanted):
     assert (results[0].ranks.vector, results[0].ranks.text) == (1, 1)
 
 
-def test_a_rare_filter_is_filled_from_far_down_the_index(scope):
-    wanted = make_memory("zeta", scope=scope, kind="gotcha", vector=at_cosine(0.01))
+@pytest.mark.parametrize("exact_up_to", [0, 2000])
+def test_a_rare_filter_is_filled_from_far_down_the_list(scope, exact_up_to):
+    wanted = make_memory("zeta", scope=scope, kind="gotcha", vector=spread(0.0, seed=1))
     for number in range(150):
-        make_memory(f"filler {number}", scope=scope, vector=at_cosine(0.9, axis=2 + number))
-    assert ids(find_in(scope, kinds=["gotcha"])) == [wanted.pk]
+        make_memory(f"filler {number}", scope=scope, vector=spread(1.0, seed=2 + number))
+    found = legs(scope, exact_up_to=exact_up_to, kinds=["gotcha"])
+    assert [hit.candidate.id for hit in found] == [wanted.pk]
 
 
-def test_a_memory_of_many_windows_leaves_room_for_the_others(scope):
-    from memories.models import Embedding, Window
-    from tests.factories import DIMENSIONS, MODEL, MODEL_VERSION
-
+@pytest.mark.parametrize("exact_up_to", [0, 2000])
+def test_a_memory_of_many_windows_leaves_room_for_the_others(scope, exact_up_to):
     book = make_memory("a long book", scope=scope)
-    windows = Window.objects.bulk_create(
-        Window(memory=book, position=place, start=0, stop=1, text="x") for place in range(1, 600)
-    )
-    Embedding.objects.bulk_create(
-        Embedding(
-            window=window, memory=book, model=MODEL, model_version=MODEL_VERSION, dimensions=DIMENSIONS,
-            vector=at_cosine(0.9, axis=1 + place % 300),
-        )
-        for place, window in enumerate(windows)
-    )  # fmt: skip
-    others = [make_memory(f"other {n}", scope=scope, vector=at_cosine(0.5, axis=301 + n)) for n in range(12)]
-    results = find_in(scope, k=10)
-    assert len(results) == 10
-    assert results[0].memory.pk == book.pk
-    assert {*ids(results)} <= {book.pk, *(other.pk for other in others)}
+    for place in range(1, 500):
+        make_window(book, place, spread(1.0, seed=place))
+    others = [make_memory(f"other {seed}", scope=scope, vector=spread(0.2, seed=1000 + seed)) for seed in range(45)]
+    nearest = [hit.candidate for hit in legs(scope, exact_up_to=exact_up_to) if hit.candidate.rank_vector]
+    by_rank = [candidate.id for candidate in sorted(nearest, key=lambda candidate: candidate.rank_vector)]
+    assert by_rank[0] == book.pk
+    assert len(by_rank) == 40
+    assert set(by_rank[1:]) <= {other.pk for other in others}
+
+
+def make_window(memory, place, vector):
+    window = Window.objects.create(memory=memory, position=place, start=0, stop=1, text="x")
+    stamp = {"model": MODEL, "model_version": MODEL_VERSION, "dimensions": DIMENSIONS}
+    Embedding.objects.create(window=window, memory=memory, vector=vector, **stamp)
+
+
+def spread(closeness, seed):
+    """A unit vector leaning towards the first axis, with noise as real vectors have it."""
+    noise = np.random.default_rng(seed).normal(size=DIMENSIONS)
+    vector = closeness * unit(1) + noise / np.linalg.norm(noise)
+    return vector / np.linalg.norm(vector)
 
 
 def test_recall_writes_nothing(actor, scope, django_assert_num_queries):
@@ -158,8 +176,6 @@ def test_the_number_of_queries_does_not_grow_with_the_results(actor, scope, djan
 
 
 def test_the_candidates_of_both_legs_come_in_one_round_trip(scope, django_assert_num_queries):
-    from tests.memories.searching import legs
-
     first_by_meaning(scope)
     make_memory("alpha", scope=scope)
     with django_assert_num_queries(1):
