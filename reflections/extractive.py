@@ -25,7 +25,7 @@ _SUBJECT_WORDS: Final = 3  # fewer words than this, and a number is what a sente
 _CARRYING: Final = 0.3  # share of the best score below which a sentence does not carry the cluster
 _AGAIN: Final = 0.5  # each further sentence of one source counts so much less
 _ENTITY_LIFT: Final = 0.5
-_FULL_LENGTH: Final = 4  # words; shorter sentences count less
+_FULL_LENGTH: Final = 5  # words; shorter sentences count less
 _QUESTION: Final = 0.3  # a question states nothing, so it counts so much less
 _QUESTION_MARKS: Final = ("?", "？", "؟")
 
@@ -164,7 +164,8 @@ def _ends_sentence(text: str, start: int, match: re.Match[str]) -> bool:
     before = text[max(start, match.start() - 24) : match.start()].split()
     word = before[-1].lstrip("([{\"'“‘") if before else ""
     initial = len(word) == 1 and word.isupper()
-    if initial or _ABBREVIATION.fullmatch(word.casefold()) or (word.isdigit() and len(word) < 3):
+    numbered = word.isdigit() and text[start : match.start()].strip() == word
+    if initial or numbered or _ABBREVIATION.fullmatch(word.casefold()):
         return False
     if _ABBREVIATION_THAT_MAY_END.fullmatch(word.casefold()):
         return following.isupper()
@@ -182,13 +183,18 @@ _VERSION: Final = re.compile(r"v\d+\.\d")
 
 def _parts(sources: Sequence[Source]) -> list[_Part]:
     """Sentences with words in them; trailers and merge lines of commits only where there is nothing else."""
-    worded = [
-        _Part(sentence, row, position, tokens, _subject(tokens))
-        for row, source in enumerate(sources)
-        for position, sentence in enumerate(islice(split_sentences(source.text), _UNITS_READ))
-        if (tokens := _tokens(sentence))
-    ]
+    worded = [part for row, source in enumerate(sources) for part in _parts_of(row, source.text)]
     return [part for part in worded if not _BOILERPLATE.match(part.text)] or worded
+
+
+def _parts_of(source: int, text: str) -> Iterable[_Part]:
+    """The sentences of one source; what it repeats counts once, as last said."""
+    latest = {}
+    for position, sentence in enumerate(islice(split_sentences(text), _UNITS_READ)):
+        if tokens := _tokens(sentence):
+            subject = _subject(tokens)
+            latest[subject] = _Part(sentence, source, position, tokens, subject)
+    return latest.values()
 
 
 def _tokens(text: str) -> tuple[str, ...]:
@@ -273,9 +279,8 @@ def _unit(vector: Sequence[float]) -> list[float]:
 
 def _without_repeats(parts: Sequence[_Part], scores: _Scores, source_count: int) -> list[_Part]:
     """The best sentences of each source, less those that a later one says again."""
-    latest = {part.subject: part for part in parts}
     best: defaultdict[int, list[_Part]] = defaultdict(list)
-    for part in sorted(latest.values(), key=lambda part: (-scores[part.place], part.position)):
+    for part in sorted(parts, key=lambda part: (-scores[part.place], part.position)):
         if len(best[part.source]) < max(MAX_SENTENCES, _COMPARED // source_count):
             best[part.source].append(part)
     kept: list[_Part] = []
