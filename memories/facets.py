@@ -7,17 +7,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from django.db.models import Count, Q
+from django.db.models import Count, Exists, OuterRef, Q
 
 from memories import ageing
 from memories.ageing import AGE_BUCKETS, Rules
 from memories.entities import canonical_name
 from memories.errors import ValidationFailed
-from memories.models import Kind, Scope
+from memories.models import Kind, MemoryEntity, Scope
 from memories.models.memory import AuthorKind
 from memories.querysets import STATES, MemoryQuerySet
 
 FEED: Final = ""  # the state shown unless another is asked for
+_WAITING: Final = Q(embedded_at__isnull=True, invalidated_at__isnull=True)  # found by words only
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,7 @@ class Choice:
     pinned: bool = False
     age: str | None = None
     faded: bool = False
+    waiting: bool = False
     entity: str | None = None
 
     def __post_init__(self) -> None:
@@ -56,6 +58,7 @@ class Facets:
     age: Mapping[str, int]
     pinned: int
     faded: int
+    waiting: int
 
 
 def narrowed(rows: MemoryQuerySet, choice: Choice, rules: Rules, now: datetime, *, but: str = "") -> MemoryQuerySet:
@@ -67,13 +70,23 @@ def narrowed(rows: MemoryQuerySet, choice: Choice, rules: Rules, now: datetime, 
         "author": Q(author_kind=choice.author) if choice.author else Q(),
         "pinned": Q(pinned=True) if choice.pinned else Q(),
         "age": ageing.in_bucket(choice.age, now) if choice.age else Q(),
-        "faded": ageing.is_faded(rules, now) if choice.faded else Q(),
+        "faded": _faded(rules, now) if choice.faded else Q(),
+        "waiting": _WAITING if choice.waiting else Q(),
+        "entity": _about(choice.entity) if choice.entity else Q(),
     }
     for name, condition in conditions.items():
         rows = rows if name == but else rows.filter(condition)
-    if choice.entity:
-        rows = rows.filter(entities__canonical=canonical_name(choice.entity)).distinct()
     return rows
+
+
+def _faded(rules: Rules, now: datetime) -> Q:
+    """Only what is live can fade."""
+    return STATES["live"] & ageing.is_faded(rules, now)
+
+
+def _about(entity: str) -> Q:
+    ties = MemoryEntity.objects.filter(memory=OuterRef("pk"), entity__canonical=canonical_name(entity))
+    return Q(Exists(ties))
 
 
 def facets(rows: MemoryQuerySet, choice: Choice, rules: Rules, now: datetime) -> Facets:
@@ -89,17 +102,18 @@ def facets(rows: MemoryQuerySet, choice: Choice, rules: Rules, now: datetime) ->
         state=_counted(under("state"), STATES),
         age=_counted(under("age"), {name: ageing.in_bucket(name, now) for name in AGE_BUCKETS}),
         pinned=under("pinned").filter(pinned=True).count(),
-        faded=under("faded").filter(ageing.is_faded(rules, now)).count(),
+        waiting=under("waiting").filter(_WAITING).count(),
+        faded=under("faded").filter(_faded(rules, now)).count(),
     )
 
 
 def _grouped(rows: MemoryQuerySet, field: str) -> dict[Any, int]:
-    return dict(rows.order_by().values_list(field).annotate(n=Count("pk", distinct=True)).values_list(field, "n"))
+    return dict(rows.order_by().values_list(field).annotate(n=Count("pk")).values_list(field, "n"))
 
 
 def _counted(rows: MemoryQuerySet, conditions: Mapping[str, Q]) -> dict[str, int]:
     names = list(conditions)
     counts = rows.order_by().aggregate(
-        **{f"n{place}": Count("pk", filter=conditions[name], distinct=True) for place, name in enumerate(names)}
+        **{f"n{place}": Count("pk", filter=conditions[name]) for place, name in enumerate(names)}
     )
     return {name: counts[f"n{place}"] for place, name in enumerate(names)}

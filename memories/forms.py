@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Sequence
 from typing import Any, Final
 from zoneinfo import available_timezones
 
@@ -11,18 +12,43 @@ from django import forms
 from memories.access import Actor, readable_scopes
 from memories.entities import EntitySpec
 from memories.models import Kind, Role, Scope, User
+from memories.presentation import scope_names
 
-_LINE: Final = re.compile(r"\s*(?P<name>.*?)(?:\s+\[(?P<type>[^\[\]]+)\])?\s*")
+_ENTITY_LINE: Final = re.compile(r"(?P<name>.*?)(?:\s+\[(?P<type>[^\[\]]+)\])?")
+_LINE_END: Final = re.compile(r"\r\n?|\n")
 
 
 def entity_of(line: str) -> EntitySpec:
     """``api/cache.py [path]`` as an entity; without brackets its type is ``thing``."""
-    found = _LINE.fullmatch(line)
-    return EntitySpec(found["name"], found["type"] or "thing") if found else EntitySpec(line.strip())
+    line = line.strip()
+    found = _ENTITY_LINE.fullmatch(line)
+    return EntitySpec(found["name"], found["type"] or "thing") if found else EntitySpec(line)
 
 
 def line_of(entity: EntitySpec) -> str:
-    return entity.name if entity.type == "thing" else f"{entity.name} [{entity.type}]"
+    """One line that ``entity_of`` reads back: a name that ends in brackets is followed by its type."""
+    name = " ".join(entity.name.split())
+    plain = entity.type == "thing" and entity_of(name) == EntitySpec(name)
+    return name if plain else f"{name} [{entity.type}]"
+
+
+class ScopeField(forms.ModelChoiceField):
+    """Scopes under the names that find them."""
+
+    def offer(self, scopes: Sequence[Scope]) -> None:
+        self.names = scope_names(scopes)
+        self.queryset = Scope.objects.filter(pk__in=[scope.pk for scope in scopes]).order_by("slug", "pk")
+
+    def label_from_instance(self, scope: Scope) -> str:
+        return self.names[scope.pk]
+
+
+class ScopesField(ScopeField, forms.ModelMultipleChoiceField):
+    pass
+
+
+def _scopes(actor: Actor, among: Collection[int]) -> list[Scope]:
+    return [scope for scope in readable_scopes(actor) if scope.pk in among]
 
 
 class MemoryForm(forms.Form):
@@ -34,29 +60,54 @@ class MemoryForm(forms.Form):
     kind = forms.ChoiceField(choices=Kind.choices, initial=Kind.FACT)
     entities = forms.CharField(
         required=False,
-        max_length=30_000,
+        max_length=60_000,
         widget=forms.Textarea(attrs={"rows": 3}),
         label="About",
         help_text="The things it is about, one a line. A type may follow in brackets: api/cache.py [path]",
     )
-    source = forms.CharField(required=False, max_length=2000, help_text="Where it comes from: an address, a document.")
+    source = forms.CharField(
+        required=False, max_length=2000, strip=False, help_text="Where it comes from: an address, a document."
+    )
     version = forms.IntegerField(required=False, min_value=1, widget=forms.HiddenInput)
 
+    def __init__(self, *args: Any, named: Sequence[EntitySpec] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.known = {line_of(spec): spec for spec in named}
+
     def clean_content(self) -> str:
-        # Browsers send line ends as CR LF, whatever was in the field.
-        return str(self.cleaned_data["content"]).replace("\r\n", "\n")
+        """Browsers send every line end as CR LF; a text that was stored with those keeps them."""
+        before = str(self.initial.get("content", ""))
+        end = "\r\n" if 0 < before.count("\n") == before.count("\r\n") else "\n"
+        return _LINE_END.sub(end, str(self.cleaned_data["content"]))
 
     def clean_entities(self) -> list[EntitySpec]:
-        return [entity_of(line) for line in self.cleaned_data["entities"].splitlines() if line.strip()]
+        lines = [line.strip() for line in _LINE_END.split(self.cleaned_data["entities"])]
+        return [self.known.get(line) or entity_of(line) for line in lines if line]
+
+    def clean_source(self) -> str:
+        return str(self.cleaned_data["source"]).strip()
+
+    def changes(self) -> dict[str, Any]:
+        """Only what the person changed, so that editing the text touches nothing else."""
+        fields = ("content", "kind", "source", "entities")
+        return {name: self.cleaned_data[name] for name in fields if self._was_changed(name)}
+
+    def typed(self, name: str) -> str:
+        return _LINE_END.sub("\n", str(self.data.get(name, "")))
+
+    def _was_changed(self, name: str) -> bool:
+        # A browser sends line ends back altered, from a field of one line not at all.
+        end = "" if name == "source" else "\n"
+        before, after = str(self.initial.get(name, "")), str(self.data.get(name, ""))
+        return _LINE_END.sub(end, before) != _LINE_END.sub(end, after)
 
 
 class NewMemoryForm(MemoryForm):
-    scope = forms.ModelChoiceField(Scope.objects.none(), empty_label=None)
+    scope = ScopeField(Scope.objects.none(), empty_label=None)
 
     def __init__(self, *args: Any, actor: Actor, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        field = self.fields["scope"]
-        field.queryset = Scope.objects.filter(pk__in=actor.writable).order_by("slug")  # type: ignore[attr-defined]
+        self.fields["scope"].offer(_scopes(actor, actor.writable))  # type: ignore[attr-defined]  # a ScopeField
         self.order_fields(["content", "kind", "scope", "entities", "source"])
 
 
@@ -66,9 +117,16 @@ class ReasonForm(forms.Form):
 
 class ScopeForm(forms.Form):
     name = forms.CharField(max_length=120, help_text="As people read it.")
-    slug = forms.SlugField(
-        max_length=80, label="Short name", help_text="As agents and programs write it: lower case, digits and hyphens."
+    slug = forms.CharField(
+        required=False,
+        max_length=120,
+        label="Short name",
+        help_text="As agents and programs write it: lower case, digits and hyphens. Empty: made from the name.",
     )
+
+
+class RenameForm(forms.Form):
+    name = forms.CharField(max_length=120)
 
 
 class MemberForm(forms.Form):
@@ -78,17 +136,17 @@ class MemberForm(forms.Form):
 
 class TokenForm(forms.Form):
     name = forms.CharField(max_length=80, help_text="Which agent or program will use it.")
-    scopes = forms.ModelMultipleChoiceField(Scope.objects.none(), widget=forms.CheckboxSelectMultiple)
-    can_write = forms.BooleanField(required=False, initial=True, label="May write")
+    scopes = ScopesField(Scope.objects.none(), widget=forms.CheckboxSelectMultiple)
+    can_write = forms.BooleanField(
+        required=False, initial=True, label="May write", help_text="Without it, the token only reads."
+    )
     days = forms.IntegerField(
         required=False, min_value=1, max_value=3650, label="Valid for (days)", help_text="Empty: until you revoke it."
     )
 
     def __init__(self, *args: Any, actor: Actor, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        mine = [scope.pk for scope in readable_scopes(actor)]
-        field = self.fields["scopes"]
-        field.queryset = Scope.objects.filter(pk__in=mine).order_by("slug")  # type: ignore[attr-defined]
+        self.fields["scopes"].offer(_scopes(actor, actor.readable))  # type: ignore[attr-defined]  # a ScopeField
 
 
 class ProfileForm(forms.ModelForm):
@@ -101,4 +159,4 @@ class ProfileForm(forms.ModelForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         field = self.fields["time_zone"]
-        field.choices = [("", "UTC"), *((name, name) for name in sorted(available_timezones()))]  # type: ignore[attr-defined]
+        field.choices = [("", "UTC"), *((name, name) for name in sorted(available_timezones()))]  # type: ignore[attr-defined]  # a ChoiceField

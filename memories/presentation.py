@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final
@@ -23,6 +24,40 @@ STATE_BADGES: Final = {
 }
 AUTHOR_WORDS: Final = {"human": "person", "agent": "agent", "import": "import", "distilled": "distilled"}
 PROVENANCE_WORDS: Final = {0: "provisional", 1: "agent or import", 2: "typed by a person"}
+
+
+ACTION_WORDS: Final = {
+    "approve": "approved",
+    "create_scope": "created the scope",
+    "dismiss": "dismissed",
+    "edit": "edited",
+    "enrich": "added entities or links",
+    "forget": "forgotten",
+    "link": "linked",
+    "pin": "pinned",
+    "remember": "remembered",
+    "remove_member": "removed a member",
+    "rename_scope": "renamed the scope",
+    "restore": "restored",
+    "set_member": "let in or changed a member",
+    "snooze": "snoozed",
+    "supersede": "replaced by a newer version",
+    "unpin": "unpinned",
+}
+
+
+def action_words(action: str) -> str:
+    return ACTION_WORDS.get(action) or action.replace("_", " ")
+
+
+def scope_names(scopes: Iterable[Scope]) -> dict[int, str]:
+    """The name that finds each scope, by its key: the slug, or ``owner/slug`` where several share one."""
+    scopes = list(scopes)
+    uses = Counter(scope.slug.casefold() for scope in scopes)
+    return {
+        scope.pk: scope.slug if uses[scope.slug.casefold()] == 1 else f"{scope.owner.get_username()}/{scope.slug}"
+        for scope in scopes
+    }
 
 
 def headline(text: str) -> str:

@@ -14,13 +14,13 @@ from memories.models import Membership, Role, Scope, User
 from memories.services import audit
 
 SLUG_LENGTH, NAME_LENGTH = 80, 120
-_SEPARATORS: Final = re.compile(r"[\s_.]+")
+_SEPARATORS: Final = re.compile(r"[\s_.-]+")
 _SLUG: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
 def canonical_slug(text: str) -> str:
     """One short name for its variants in case and separators: ``My Project`` and ``my_project`` are ``my-project``."""
-    slug = _SEPARATORS.sub("-", unicodedata.normalize("NFKC", text).strip().lower())
+    slug = _SEPARATORS.sub("-", unicodedata.normalize("NFKC", text).strip().lower()).strip("-")
     if not _SLUG.fullmatch(slug) or len(slug) > SLUG_LENGTH:
         raise ValidationFailed(
             f"A short name has up to {SLUG_LENGTH} lower-case letters and digits, with hyphens between.", field="slug"
@@ -50,7 +50,7 @@ def _checked_name(name: str) -> str:
 @transaction.atomic
 def rename_scope(*, actor: Actor, scope: Scope, name: str) -> Scope:
     """Change the name people read. The short name stays: agents and files refer to it."""
-    _require_admin(actor, scope)
+    require_admin(actor, scope)
     scope.name = _checked_name(name)
     scope.save(update_fields=["name"])
     audit.record(actor=actor, action="rename_scope", subject=scope, scope=scope)
@@ -60,7 +60,7 @@ def rename_scope(*, actor: Actor, scope: Scope, name: str) -> Scope:
 @transaction.atomic
 def set_member(*, actor: Actor, scope: Scope, username: str, role: str) -> Membership:
     """Let somebody in, or change their role."""
-    _require_admin(actor, scope)
+    require_admin(actor, scope)
     if role not in Role.values:
         raise ValidationFailed(f"The role must be one of {', '.join(Role.values)}.", field="role")
     user = User.objects.filter(username=username.replace("\x00", "").strip(), is_active=True).first()
@@ -79,13 +79,13 @@ def set_member(*, actor: Actor, scope: Scope, username: str, role: str) -> Membe
 def remove_member(*, actor: Actor, scope: Scope, user_id: int) -> bool:
     """End a membership. People may also leave by themselves. False when there was none."""
     if user_id != actor.user.pk:
-        _require_admin(actor, scope)
+        require_admin(actor, scope)
     gone, _ = Membership.objects.filter(scope=scope, user_id=user_id).delete()
     if gone:
         audit.record(actor=actor, action="remove_member", subject=scope, scope=scope, member=user_id)
     return bool(gone)
 
 
-def _require_admin(actor: Actor, scope: Scope) -> None:
+def require_admin(actor: Actor, scope: Scope) -> None:
     if scope.pk not in actor.administered:
         raise Forbidden("Only admins of the scope may change it or its members. Ask one of them.")

@@ -18,9 +18,8 @@ from memories.configuration import ranking_rules
 from memories.errors import ValidationFailed
 from memories.facets import FEED, Choice, Facets, facets, narrowed
 from memories.models import Kind, Memory
-from memories.models.memory import AuthorKind
 from memories.paging import page_of
-from memories.presentation import AUTHOR_WORDS, result_row, row_of
+from memories.presentation import AUTHOR_WORDS, result_row, row_of, scope_names
 from memories.querysets import STATES
 from memories.recall import MOST_RESULTS, recall
 
@@ -33,7 +32,8 @@ STATE_WORDS: Final = {
     "invalidated": "Forgotten",
     "all": "All",
 }
-PARAMETERS: Final = ("q", "scope", "kind", "state", "author", "age", "pinned", "faded", "entity")
+PARAMETERS: Final = ("q", "scope", "kind", "state", "author", "age", "pinned", "faded", "waiting", "entity")
+OF_THE_FEED: Final = {"state", "faded", "waiting"}  # a search finds what is live, whatever its age
 
 
 def memory_list(request: HttpRequest) -> HttpResponse:
@@ -47,16 +47,22 @@ def memory_list(request: HttpRequest) -> HttpResponse:
     except ValidationFailed as error:
         context |= {"problem": error.message, "rows": [], "filters": []}
     context["kept"] = [(name, value) for name, value in asked.items() if name != "q"]
-    fragment = request.htmx and not request.htmx.boosted and not request.htmx.history_restore_request  # type: ignore[attr-defined]
-    response = render(request, "memories/list.html#rows" if fragment else "memories/list.html", context)
+    template = "memories/list.html#rows" if _is_fragment(request) else "memories/list.html"
+    response = render(request, template, context, status=400 if "problem" in context else 200)
     patch_vary_headers(response, ["HX-Request"])
     return response
+
+
+def _is_fragment(request: HttpRequest) -> bool:
+    htmx = request.htmx  # type: ignore[attr-defined]  # set by HtmxMiddleware
+    return bool(htmx and not htmx.boosted and not htmx.history_restore_request)
 
 
 def _asked(query: QueryDict) -> dict[str, str]:
     """The known parameters that say something; NUL, which nothing stored can hold, is dropped."""
     values = {name: query.get(name, "").replace("\x00", "").strip() for name in PARAMETERS}
-    return {name: value for name, value in values.items() if value}
+    ignored = OF_THE_FEED if values["q"] else set()
+    return {name: value for name, value in values.items() if value and name not in ignored}
 
 
 def _choice(actor: Actor, asked: dict[str, str]) -> Choice:
@@ -68,6 +74,7 @@ def _choice(actor: Actor, asked: dict[str, str]) -> Choice:
         pinned=asked.get("pinned") == "1",
         age=asked.get("age"),
         faded=asked.get("faded") == "1",
+        waiting=asked.get("waiting") == "1",
         entity=asked.get("entity"),
     )
 
@@ -119,13 +126,13 @@ def _filters(actor: Actor, asked: dict[str, str], choice: Choice) -> list[dict[s
     counts = None
     if "q" not in asked:
         counts = facets(Memory.objects.visible_to(actor), choice, ranking_rules(), timezone.now())
-    scopes = readable_scopes(actor)
+    names = scope_names(readable_scopes(actor))
     groups = [
         ("State", "state", [(name, STATE_WORDS[name], _n(counts, "state", name)) for name in STATES]),
         ("Kind", "kind", [("", "All", None), *((k, k, _n(counts, "kind", k)) for k in Kind.values)]),
-        ("Scope", "scope", [("", "All", None), *((s.slug, s.slug, _n(counts, "scope", s.pk)) for s in scopes)]),
+        ("Scope", "scope", [("", "All", None), *((n, n, _n(counts, "scope", pk)) for pk, n in names.items())]),
         ("Age", "age", [("", "Any", None), *((n, b.label, _n(counts, "age", n)) for n, b in AGE_BUCKETS.items())]),
-        ("Author", "author", [("", "Any", None), *((a, AUTHOR_WORDS[a], _n(counts, "author", a)) for a in AuthorKind.values)]),
+        ("Author", "author", [("", "Any", None), *((a, w, _n(counts, "author", a)) for a, w in AUTHOR_WORDS.items())]),
     ]  # fmt: skip
     shown = [_group(asked, *group) for group in groups if not (group[1] == "state" and "q" in asked)]
     return [*shown, _marks(asked, counts)]
@@ -157,6 +164,7 @@ def _marks(asked: dict[str, str], counts: Facets | None) -> dict[str, Any]:
     marks = [("pinned", "pinned", counts.pinned if counts else None)]
     if "q" not in asked:
         marks.append(("faded", "faded", counts.faded if counts else None))
+        marks.append(("waiting", "not found by meaning", counts.waiting if counts else None))
     options = [
         {
             "label": label,

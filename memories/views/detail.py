@@ -1,30 +1,35 @@
-"""One memory: what it says, where it comes from, what became of it, and the acts a person may do."""
+"""One memory: what it says, where it comes from, and what became of it."""
 
 from __future__ import annotations
 
 import uuid
-from itertools import pairwise
-from typing import Any
+from typing import Any, Final
 
-from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_safe
 
-from memories import services
-from memories.access import actor_for_request, memory_for, writable_memory_for
+from memories.access import actor_for_request, memory_for, readable_scopes
 from memories.configuration import ranking_rules
 from memories.differences import difference
-from memories.entities import specs_of
-from memories.errors import Conflict, ZeroMemoryError
-from memories.forms import MemoryForm, NewMemoryForm, ReasonForm, line_of
-from memories.history import Tie, ties, trail, versions
-from memories.models import Memory
-from memories.presentation import AUTHOR_WORDS, PROVENANCE_WORDS, freshness, headline
+from memories.history import Tie, contents, ties, trail, versions
+from memories.models import AuditEntry, Memory
+from memories.presentation import AUTHOR_WORDS, PROVENANCE_WORDS, action_words, freshness, scope_names
+
+COMPARED: Final = 5  # the newest versions, each with the one before; older ones show their difference on their own page
+TIE_WORDS: Final = {
+    ("relates_to", "out"): "Relates to",
+    ("relates_to", "in"): "Related from",
+    ("contradicts", "out"): "Contradicts",
+    ("contradicts", "in"): "Contradicted by",
+    ("derived_from", "out"): "Derived from",
+    ("derived_from", "in"): "Distilled into",
+}
 
 
+@require_safe
 def memory_detail(request: HttpRequest, memory_id: uuid.UUID) -> HttpResponse:
     actor = actor_for_request(request)
     memory = memory_for(actor, memory_id)
@@ -32,16 +37,16 @@ def memory_detail(request: HttpRequest, memory_id: uuid.UUID) -> HttpResponse:
     history = versions(memory, actor)
     context = {
         "memory": memory,
-        "headline": headline(memory.content),
+        "scope_name": scope_names(readable_scopes(actor))[memory.scope_id],
         "age_factor": factor,
         "faded": faded,
         "facts": _facts(memory),
         "entities": memory.entities.order_by("canonical"),
         "ties": [_tie(tie) for tie in ties(memory, actor) if tie.type != "supersedes"],
-        "history": _history(history, memory) if len(history) > 1 else [],
-        "trail": trail(memory),
+        "history": _history(history, memory),
+        "trail": [_act(entry) for entry in trail(memory)],
         "may_write": memory.scope_id in actor.writable,
-        "newest": history[0] if history and history[0].pk != memory.pk else None,
+        "newest": history[0] if history[0].pk != memory.pk else None,
     }
     return render(request, "memories/detail.html", context)
 
@@ -66,7 +71,7 @@ def _facts(memory: Memory) -> list[dict[str, Any]]:
         {"label": "Version", "text": str(memory.version)},
         {"label": "Id", "text": str(memory.pk)},
     ]
-    optional = {"Newest source", "Valid from", "Valid until", "Agent", "Session", "Source"}
+    optional = {"Newest source", "Agent", "Session", "Source"}
     return [fact for fact in facts if fact["label"] not in optional or fact.get("text") or fact.get("when")]
 
 
@@ -76,127 +81,32 @@ def _waiting(memory: Memory) -> dict[str, Any]:
 
 
 def _tie(tie: Tie) -> dict[str, Any]:
-    words = {
-        ("relates_to", "out"): "Relates to",
-        ("relates_to", "in"): "Related from",
-        ("contradicts", "out"): "Contradicts",
-        ("contradicts", "in"): "Contradicted by",
-        ("derived_from", "out"): "Derived from",
-        ("derived_from", "in"): "Distilled into",
-    }
     return {
-        "words": words[tie.type, tie.direction],
+        "words": TIE_WORDS[tie.type, tie.direction],
         "memory": tie.memory,
-        "headline": headline(tie.memory.content),
         "url": reverse("memory_detail", args=[tie.memory.pk]),
     }
 
 
-def _history(history: list[Memory], current: Memory) -> list[dict[str, Any]]:
-    older = {new.pk: old for new, old in pairwise(history)}
-    return [_version(version, older.get(version.pk), current) for version in history]
+def _history(history: list[Memory], shown: Memory) -> list[dict[str, Any]]:
+    """Nothing where nothing was ever replaced."""
+    if len(history) == 1:
+        return []
+    pairs = list(zip(history, [*history[1:], None], strict=True))
+    compared = [pair for place, pair in enumerate(pairs) if place < COMPARED or pair[0].pk == shown.pk]
+    texts = contents([version for pair in compared for version in pair if version])
+    diffs = {new.pk: difference(texts[old.pk], texts[new.pk]) for new, old in compared if old}
+    return [
+        {
+            "memory": version,
+            "is_shown": version.pk == shown.pk,
+            "url": reverse("memory_detail", args=[version.pk]),
+            "diff": diffs.get(version.pk),
+        }
+        for version in history
+    ]
 
 
-def _version(version: Memory, before: Memory | None, current: Memory) -> dict[str, Any]:
-    return {
-        "memory": version,
-        "is_current": version.pk == current.pk,
-        "url": reverse("memory_detail", args=[version.pk]),
-        "diff": difference(before.content, version.content) if before else [],
-    }
-
-
-def memory_new(request: HttpRequest) -> HttpResponse:
-    actor = actor_for_request(request)
-    form = NewMemoryForm(request.POST or None, actor=actor)
-    if request.method == "POST" and form.is_valid():
-        wanted = form.cleaned_data
-        try:
-            done = services.remember(
-                actor=actor,
-                scope=wanted["scope"],
-                content=wanted["content"],
-                kind=wanted["kind"],
-                source=wanted["source"],
-                entities=wanted["entities"],
-            )
-        except ZeroMemoryError as error:
-            _blame(form, error)
-        else:
-            messages.success(request, "That was known already." if done.deduplicated else "Remembered.")
-            return redirect("memory_detail", memory_id=done.memory.pk)
-    return render(request, "memories/form.html", {"form": form, "can_write": bool(actor.writable)})
-
-
-def memory_edit(request: HttpRequest, memory_id: uuid.UUID) -> HttpResponse:
-    actor = actor_for_request(request)
-    memory = writable_memory_for(actor, memory_id)
-    form = MemoryForm(request.POST or None, initial=_initial(memory))
-    if request.method == "POST" and form.is_valid():
-        try:
-            kept = services.edit(actor=actor, memory=memory, **_changes(form))
-        except ZeroMemoryError as error:
-            _blame(form, error)
-        else:
-            messages.success(request, f"Saved as version {kept.version}.")
-            return redirect("memory_detail", memory_id=kept.pk)
-    return render(request, "memories/form.html", {"form": form, "memory": memory, "can_write": True})
-
-
-def _initial(memory: Memory) -> dict[str, Any]:
-    return {
-        "content": memory.content,
-        "kind": memory.kind,
-        "source": memory.source,
-        "entities": "\n".join(line_of(entity) for entity in specs_of(memory)),
-        "version": memory.version,
-    }
-
-
-def _changes(form: MemoryForm) -> dict[str, Any]:
-    """Only what was changed in the form, so that editing the text touches nothing else."""
-    wanted = form.cleaned_data
-    changes: dict[str, Any] = {"expected_version": wanted["version"]}
-    fields = ("content", "kind", "source", "entities")
-    return changes | {name: wanted[name] for name in fields if name in form.changed_data}
-
-
-def _blame(form: MemoryForm, error: ZeroMemoryError) -> None:
-    message = error.message
-    if isinstance(error, Conflict):
-        message += " Your text is kept below; open the memory in another tab to compare."
-    form.add_error(error.field if error.field in form.fields else None, message)
-
-
-@require_POST
-def memory_forget(request: HttpRequest, memory_id: uuid.UUID) -> HttpResponse:
-    form = ReasonForm(request.POST)
-    reason = form.cleaned_data["reason"] if form.is_valid() else ""
-    return _act(request, memory_id, services.forget, "Forgotten. It can be restored.", undo="restore", reason=reason)
-
-
-@require_POST
-def memory_restore(request: HttpRequest, memory_id: uuid.UUID) -> HttpResponse:
-    return _act(request, memory_id, services.restore, "Restored.", undo="forget")
-
-
-@require_POST
-def memory_pin(request: HttpRequest, memory_id: uuid.UUID) -> HttpResponse:
-    return _act(request, memory_id, services.pin, "Pinned.", undo="unpin")
-
-
-@require_POST
-def memory_unpin(request: HttpRequest, memory_id: uuid.UUID) -> HttpResponse:
-    return _act(request, memory_id, services.unpin, "Unpinned.", undo="pin")
-
-
-def _act(request: HttpRequest, memory_id: uuid.UUID, act: Any, done: str, *, undo: str, **more: str) -> HttpResponse:
-    actor = actor_for_request(request)
-    memory = writable_memory_for(actor, memory_id)
-    try:
-        act(actor=actor, memory=memory, **more)
-    except Conflict as error:
-        messages.warning(request, error.message)
-    else:
-        messages.success(request, done, extra_tags=reverse(f"memory_{undo}", args=[memory.pk]))
-    return redirect("memory_detail", memory_id=memory.pk)
+def _act(entry: AuditEntry) -> dict[str, Any]:
+    fields = entry.detail.get("fields", [])
+    return {"words": action_words(entry.action), "fields": ", ".join(map(str, fields)), "entry": entry}

@@ -1,3 +1,4 @@
+import itertools
 import time
 
 import pytest
@@ -36,7 +37,7 @@ def test_equal_texts_have_no_difference(text):
 def test_neighbouring_parts_differ_in_kind_and_none_is_empty(old, new):
     parts = difference(old, new)
     assert all(part["text"] for part in parts)
-    assert all(one["op"] != next_one["op"] for one, next_one in zip(parts, parts[1:], strict=False))
+    assert all(one["op"] != next_one["op"] for one, next_one in itertools.pairwise(parts))
 
 
 def test_one_changed_word_is_one_pair_of_parts():

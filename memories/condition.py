@@ -1,0 +1,44 @@
+"""Whether the parts around the store work, in words a person can act on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from zeromemory.embedding import EmbedderError, get_embedder
+from zeromemory.lib import heartbeat
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """``state`` is ``ok``, ``waiting``, ``down`` or ``off``."""
+
+    name: str
+    state: str
+    text: str
+
+
+def worker() -> Part:
+    age = heartbeat.age()
+    if age is None:
+        return Part("Worker", "down", "has never answered: start it with make up")
+    if heartbeat.is_fresh():
+        return Part("Worker", "ok", "works")
+    return Part("Worker", "down", f"silent for {_spoken(age)}: start it with make up")
+
+
+def embedder() -> Part:
+    try:
+        found = get_embedder()
+        if found is None:
+            return Part("Embedder", "off", "switched off, search by words only")
+        return Part("Embedder", "ok", f"{found.name}, version {found.version[:12]}")
+    except EmbedderError as error:
+        return Part("Embedder", "down", str(error))
+
+
+def _spoken(seconds: float) -> str:
+    for size, unit in ((86400, "day"), (3600, "hour"), (60, "minute")):
+        if seconds >= size:
+            amount = int(seconds // size)
+            return f"{amount} {unit}{'' if amount == 1 else 's'}"
+    return "under a minute"
