@@ -20,7 +20,7 @@ from memories.services.audit import record
 
 LONGEST_REASON = 2000
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
-ACTION_CHANGE, ACTION_REMOVE = "change configuration", "remove configuration"
+ACTION_CHANGE, ACTION_REMOVE = "change_configuration", "remove_configuration"
 
 
 def change_ranking(

@@ -75,7 +75,7 @@ def test_a_change_keeps_who_when_old_new_and_why(owner):
 def test_a_change_leaves_an_audit_entry_with_old_and_new(owner):
     change_fusion(user=owner, contrast=4, reason="Measured.")
     entry = AuditEntry.objects.get(object_type="fusionconfig")
-    assert (entry.user, entry.action, entry.reason) == (owner, "change configuration", "Measured.")
+    assert (entry.user, entry.action, entry.reason) == (owner, "change_configuration", "Measured.")
     assert (entry.detail["old"]["contrast"], entry.detail["new"]["contrast"]) == (8, 4)
 
 
