@@ -1,3 +1,9 @@
-from django.urls import URLPattern
+from django.urls import URLPattern, path
 
-urlpatterns: list[URLPattern] = []
+from insights import today, views
+
+urlpatterns: list[URLPattern] = [
+    path("", today.today, name="today"),
+    path("insights/", views.insights, name="insights"),
+    path("insights/<slug:name>.csv", views.table_csv, name="insights_csv"),
+]

@@ -1,0 +1,90 @@
+"""How it ages: what a person may read, by age, by kind and by scope."""
+
+from __future__ import annotations
+
+import csv
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+
+from insights import queries
+from insights.addresses import csv_of, memories_of, page_of
+from insights.charts import CHARTS, Chart, Table, scope_table
+from insights.words import count
+from memories.access import Actor, actor_for_request, readable_scopes, scope_for
+from memories.models import Scope
+
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
+SCOPES = "scopes"
+
+
+def insights(request: HttpRequest) -> HttpResponse:
+    actor = actor_for_request(request)
+    ageing = queries.ageing(actor=actor, scope=_chosen(request, actor), now=timezone.now())
+    context = {
+        "ageing": ageing,
+        "charts": [
+            _shown(name, draw(ageing, memories_of(ageing.scope)), ageing.scope) for name, draw in CHARTS.items()
+        ],
+        "scopes": scope_table(ageing, memories_of(None), page_of),
+        "scopes_csv": csv_of(SCOPES, None),
+        "names": list(queries.scope_names(readable_scopes(actor)).values()),
+        "decaying": _decaying_said(ageing),
+        "links": _links(ageing),
+        "faded_n": f"{count(ageing.faded)} of {count(ageing.live)}" if ageing.live else "",
+        "median_n": "half are older" if ageing.live > 1 else "",
+    }
+    return render(request, "insights/insights.html", context)
+
+
+def table_csv(request: HttpRequest, name: str) -> HttpResponse:
+    actor = actor_for_request(request)
+    if name not in {*CHARTS, SCOPES}:
+        raise Http404(f"There is no table {name!r}.")
+    ageing = queries.ageing(actor=actor, scope=_chosen(request, actor), now=timezone.now())
+    link = memories_of(ageing.scope)
+    table = scope_table(ageing, link, page_of) if name == SCOPES else CHARTS[name](ageing, link).table
+    return _csv(name, table)
+
+
+def _chosen(request: HttpRequest, actor: Actor) -> Scope | None:
+    name = request.GET.get("scope", "").replace("\x00", "").strip()
+    return scope_for(actor, name) if name else None
+
+
+def _shown(name: str, chart: Chart, scope: str | None) -> dict[str, Any]:
+    return {"chart": chart, "csv": csv_of(name, scope)}
+
+
+def _links(ageing: queries.Ageing) -> dict[str, str]:
+    link = memories_of(ageing.scope)
+    return {"live": link() if ageing.live else "", "faded": link(faded="1") if ageing.faded else ""}
+
+
+def _decaying_said(ageing: queries.Ageing) -> str:
+    names = [row.scope for row in ageing.by_scope if row.retention == Scope.Retention.DECAYING and row.live]
+    if not names:
+        return ""
+    return (
+        f"{', '.join(names)}: search here does not weigh age, because this scope keeps its memories by last access. "
+        "They are counted by age all the same."
+    )
+
+
+def _csv(name: str, table: Table) -> HttpResponse:
+    response = HttpResponse(
+        content_type="text/csv; charset=utf-8", headers={"Content-Disposition": f'attachment; filename="{name}.csv"'}
+    )
+    writer = csv.writer(response)
+    writer.writerow(table.columns)
+    writer.writerows([_inert(cell.value) for cell in row] for row in table.rows)
+    return response
+
+
+def _inert(value: float | str | None) -> float | str:
+    """A spreadsheet runs text that begins like a formula; a leading apostrophe keeps it text."""
+    if isinstance(value, str) and value.startswith(FORMULA_STARTS):
+        return f"'{value}"
+    return "" if value is None else value
