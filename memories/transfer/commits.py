@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_WHEN = re.compile(rb"> ?(\d{1,15}) [+-]?\d{1,9}\s*$")
+_WHEN = re.compile(rb"(?:[> ]|^)(\d{1,15}) [+-]?\d{1,9}\s*$")
 # Everything below a space that no text needs; a tab and a line break stay.
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _PERSON = re.compile(r"[\w-]+-by: .*<[^<>@\s]+@[^<>\s]*>$", re.IGNORECASE)

@@ -7,6 +7,6 @@ class TransferError(ZeroMemoryError):
     code, status = "validation_failed", 400
 
     def __init__(self, problem: str, *, line: int | None = None, field: str | None = None) -> None:
-        where = [f"Line {line}" if line else "", field or ""]
-        super().__init__(": ".join([*filter(None, where), problem]), field=field)
+        place = [f"Line {line}", field] if line else []
+        super().__init__(": ".join([*filter(None, place), problem]), field=field)
         self.line = line

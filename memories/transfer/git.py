@@ -154,10 +154,10 @@ def _opened(path: Path) -> Iterator[Repo]:
 
 def _heads(repository: Repo) -> list[bytes]:
     try:
-        names = [HEADREF, *(name for name in repository.refs.allkeys() if name.startswith(LOCAL_BRANCH_PREFIX))]
-        heads = {repository.refs[name] for name in names if name in repository.refs}
+        refs = repository.get_refs()
     except (KeyError, OSError, ValueError) as error:
         raise TransferError(f"The branches of this repository cannot be read: {error}.", field="repo") from error
+    heads = {sha for name, sha in refs.items() if name == HEADREF or name.startswith(LOCAL_BRANCH_PREFIX)}
     if not heads:
         raise TransferError("This repository has no commits yet. Make one, then import it.", field="repo")
     return sorted(heads)

@@ -9,7 +9,8 @@ from stat import S_ISDIR
 from dulwich.object_store import BaseObjectStore
 from dulwich.objects import ObjectID, parse_tree
 
-MOST_FILES = 5000  # looked at in one commit; a crafted tree can name billions
+# Looked at in one commit. A crafted tree names billions of either in a few kilobytes.
+MOST_FILES = MOST_FOLDERS = 5000
 _CACHED_TREES = 512
 
 type _Entry = tuple[bytes, tuple[int, bytes]]
@@ -31,7 +32,9 @@ class Trees:
 
     def _walk(self, old: bytes, new: bytes) -> Iterator[bytes]:
         pending = deque([(b"", old, new)])
-        while pending:
+        for _ in range(MOST_FOLDERS):
+            if not pending:
+                return
             folder, before, after = pending.popleft()
             for name, was, now in _differing(self._entries(before), self._entries(after)):
                 if not _is_folder(was) or not _is_folder(now):
