@@ -55,10 +55,8 @@ class Listing:
     def counts(self) -> dict[str, int]:
         return self.visible().counts()
 
-    def scopes(self) -> list[Scope]:
-        return readable_scopes(self.actor)
-
-    def scope_filters(self, scopes: list[Scope]) -> list[dict[str, Any]]:
+    def scope_filters(self) -> list[dict[str, Any]]:
+        scopes = readable_scopes(self.actor)
         if len(scopes) < 2:
             return []
         rows = Candidate.objects.visible_to(self.actor).in_tab(self.tab).order_by().values_list("scope_id")

@@ -37,7 +37,6 @@ def reflection_list(request: HttpRequest) -> HttpResponse:
     context = _counts(listing) | {
         "rows": _rows(rows, listing),
         "next_url": next_url,
-        "filters": listing.scope_filters(listing.scopes()),
         "here": listing.link(),
     }
     if not rows:
@@ -56,6 +55,7 @@ def _counts(listing: Listing) -> dict[str, Any]:
     return {
         "listing": listing,
         "tabs": tabs_of(counts, listing.tab, listing.link),
+        "filters": listing.scope_filters(),
         "total": counts[listing.tab],
         "spoken": spoken_total(listing.tab, counts[listing.tab]),
     }

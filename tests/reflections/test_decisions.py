@@ -329,7 +329,7 @@ def test_the_second_person_is_told_who_decided_how_and_when(actor, scope, candid
 def test_whoever_holds_a_stale_copy_of_a_reopened_draft_is_told_to_look_again(actor, candidate):
     dismiss(actor=actor, candidate=candidate, version=1)
     undo(actor=actor, candidate=candidate, version=2)
-    with pytest.raises(Conflict, match="reopened this draft on .* Look at it again"):
+    with pytest.raises(Conflict, match=r"reopened this draft on .* Look at it again"):
         approve(actor=actor, candidate=candidate, version=1)
 
 
