@@ -26,10 +26,11 @@ def main() -> None:
 def _close_connections() -> None:
     """Before the server stops: the pool's threads would otherwise keep trying to reconnect."""
     from django.db import connections
+    from django.db.backends.postgresql.base import DatabaseWrapper
 
     for connection in connections.all(initialized_only=True):
         connection.close()
-        if connection.vendor == "postgresql":
+        if isinstance(connection, DatabaseWrapper):
             connection.close_pool()
 
 
@@ -41,7 +42,7 @@ def _read_settings(embedded_is_needed: bool) -> None:
 
     if embedded_is_needed:
         os.environ["DATABASE_URL"] = embedded.url(embedded.folder())
-    settings.configured or settings.INSTALLED_APPS
+    _ = settings.SECRET_KEY
     if embedded_is_needed:
         del os.environ["DATABASE_URL"]
 

@@ -14,6 +14,7 @@ from django.views.decorators.csrf import csrf_protect
 from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
 from django.views.decorators.http import require_http_methods
 
+from memories.access import actor_for_request
 from memories.errors import NotFound
 from memories.services import people
 
@@ -49,10 +50,11 @@ def _spent(request: HttpRequest) -> HttpResponse:
 @sensitive_post_parameters()
 @require_http_methods(["GET", "POST"])
 def choose_password(request: HttpRequest) -> HttpResponse:
-    form = SetPasswordForm(request.user, request.POST or None)
+    user = actor_for_request(request).user
+    form = SetPasswordForm(user, request.POST or None)
     if not form.is_valid():
         return render(request, "registration/choose_password.html", {"form": form})
-    people.choose_password(form.user, form.cleaned_data["new_password1"])
-    update_session_auth_hash(request, form.user)
+    people.choose_password(user, form.cleaned_data["new_password1"])
+    update_session_auth_hash(request, user)
     messages.success(request, "Your password is set.")
     return redirect("today")

@@ -1,6 +1,7 @@
 """A pytest plugin: a real PostgreSQL before Django reads its settings.
 
 ``DATABASE_URL`` is used where it is set; otherwise the embedded server runs under the data folder.
+With several test processes the first one starts it, and the others find its address in the environment.
 """
 
 import os
@@ -18,11 +19,14 @@ _stack = ExitStack()
 def pytest_load_initial_conftests() -> None:
     test_folder = Path(os.environ.setdefault("ZEROMEMORY_TEST_DATA", str(data_folder() / "test")))
     os.environ["ZEROMEMORY_DATA"] = str(test_folder)
+    (test_folder / "staticfiles").mkdir(parents=True, exist_ok=True)
     if os.environ.get("DATABASE_URL"):
         return
     from zeromemory import embedded
 
-    os.environ["DATABASE_URL"] = _stack.enter_context(embedded.running(test_folder / "postgres"))
+    os.environ["DATABASE_URL"] = _stack.enter_context(
+        embedded.running(test_folder / "postgres", settings=embedded.FOR_TESTS)
+    )
 
 
 def pytest_unconfigure() -> None:

@@ -50,7 +50,6 @@ app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 
 
-
 def _each(task: str, seconds: int) -> dict[str, Any]:
     """A message that waited longer than its period is dropped: the next one does the same work."""
     return {"task": task, "schedule": seconds, "options": {"expires": seconds}}

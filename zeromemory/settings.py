@@ -102,8 +102,10 @@ LOCAL_HOSTS = ["localhost", "127.0.0.1", "[::1]"]
 def _named_hosts() -> list[str]:
     names = [name.strip() for name in _text("ZEROMEMORY_ALLOWED_HOSTS").split(",") if name.strip()]
     for name in names:
-        if "/" in name or " " in name or ":" in name.strip("[]") and not name.startswith("["):
-            raise _refuse("ZEROMEMORY_ALLOWED_HOSTS", f"{name!r} is not a host name; write names without http:// or port.")
+        if "/" in name or " " in name or (":" in name and not name.startswith("[")):
+            raise _refuse(
+                "ZEROMEMORY_ALLOWED_HOSTS", f"{name!r} is not a host name; write names without http:// or port."
+            )
     return names
 
 
@@ -178,7 +180,7 @@ def _database() -> dict[str, Any]:
     given = _text("DATABASE_URL") or "postgresql:///zeromemory"
     try:
         address = database_url.parse(given)
-    except database_url.BadDatabaseUrl as error:
+    except database_url.DatabaseUrlError as error:
         raise _refuse("DATABASE_URL", str(error)) from error
     pool = {"min_size": 1, "max_size": _whole_number("ZEROMEMORY_DATABASE_POOL", 16, least=2), "timeout": 10}
     return {
@@ -254,7 +256,9 @@ BROKER_FOLDER = DATA_FOLDER / "broker"
 BROKER_URL = _text("ZEROMEMORY_BROKER_URL") or "filesystem://localhost"
 BROKERS = ("filesystem://", "redis://", "rediss://", "amqp://", "amqps://", "memory://")
 if not BROKER_URL.startswith(BROKERS):
-    raise _refuse("ZEROMEMORY_BROKER_URL", "is not the address of a broker; write redis://… or amqp://…")
+    raise _refuse(
+        "ZEROMEMORY_BROKER_URL", "is not the address of a broker, such as redis://host:6379/0 or amqp://host."
+    )
 
 CELERY_BROKER_URL = BROKER_URL
 CELERY_BROKER_CONNECTION_TIMEOUT = 3  # seconds; a request that rings the bell never waits long

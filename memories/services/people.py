@@ -52,16 +52,19 @@ def create_sign_in_link(user: User, *, label: str = "command line") -> str:
 
 
 def is_redeemable(secret: str) -> bool:
-    return _open_links(secret).exists()
+    return _open_links(secret).filter(user__is_active=True).exists()
 
 
 @transaction.atomic
 def redeem(secret: str) -> User:
     """The person whose link this is; the link is spent. Raises NotFound for a used, expired or unknown one."""
-    # The update is the claim: of two requests at once, one changes a row and the other none.
+    # The update is the claim: of two requests at once, one changes a row and the other none. No join in it:
+    # PostgreSQL would not look again at a joined row that changed while the second request waited.
     if not _open_links(secret).update(used_at=timezone.now()):
         raise NotFound(LINK_IS_SPENT)
     link = SignInLink.objects.select_related("user").get(secret_sha256=_digest(secret))
+    if not link.user.is_active:
+        raise NotFound(LINK_IS_SPENT)
     link.user.must_choose_password = True
     link.user.save(update_fields=["must_choose_password"])
     record(actor=actor_for_user(link.user), action="redeem_sign_in_link", subject=link)
@@ -79,9 +82,7 @@ def choose_password(user: User, password: str) -> None:
 
 
 def _open_links(secret: str) -> QuerySet[SignInLink]:
-    return SignInLink.objects.filter(
-        secret_sha256=_digest(secret), used_at=None, expires_at__gt=timezone.now(), user__is_active=True
-    )
+    return SignInLink.objects.filter(secret_sha256=_digest(secret), used_at=None, expires_at__gt=timezone.now())
 
 
 def _digest(secret: str) -> str:

@@ -18,7 +18,7 @@ _ADDRESS = re.compile(
 )
 
 
-class BadDatabaseUrl(ValueError):
+class DatabaseUrlError(ValueError):
     """The sentence says what is wrong and never repeats the password."""
 
 
@@ -33,22 +33,22 @@ class DatabaseAddress:
 
 
 def parse(url: str) -> DatabaseAddress:
-    """Split *url* into its parts, percent-decoded. Raises BadDatabaseUrl."""
+    """Split *url* into its parts, percent-decoded. Raises DatabaseUrlError."""
     url = url.strip()
     if not re.match(r"(postgres|postgresql|pgsql)://", url):
-        raise BadDatabaseUrl(
+        raise DatabaseUrlError(
             "is not a PostgreSQL address. Write postgresql://user:password@host:5432/name; "
             "Zero Memory needs PostgreSQL 16 or newer with pgvector."
         )
     found = _ADDRESS.match(url)
     if not found:
-        raise BadDatabaseUrl(
+        raise DatabaseUrlError(
             "cannot be read. Write postgresql://user:password@host:5432/name, and percent-encode "
             "special characters in the user and the name (@ is %40, / is %2F)."
         )
     part = {name: unquote(value or "") for name, value in found.groupdict().items()}
     if part["port"] and not 0 < int(part["port"]) < 65536:
-        raise BadDatabaseUrl(f"names port {part['port']}; a port is between 1 and 65535.")
+        raise DatabaseUrlError(f"names port {part['port']}; a port is between 1 and 65535.")
     options = dict(parse_qsl(found["options"] or "", keep_blank_values=True))
     return DatabaseAddress(
         user=part["user"],

@@ -13,7 +13,7 @@ from typing import Any
 NAME = "zeromemory"
 
 
-class NoServerUser(RuntimeError):
+class ServerUserError(RuntimeError):
     """Under root, no system user could be made; the message says what to do."""
 
 
@@ -56,7 +56,7 @@ def _add_system_user() -> None:
         if done.returncode in (0, 9):  # 9: another process added it a moment ago
             return
         problem = done.stderr.strip()
-    raise NoServerUser(
+    raise ServerUserError(
         f"PostgreSQL does not run as root, and the system user {NAME!r} could not be added ({problem}). "
         "Start Zero Memory as a normal user, or set DATABASE_URL."
     )

@@ -29,7 +29,7 @@ class Command(BaseCommand):
         lock = InstanceLock(settings.DATA_FOLDER / "up.lock")
         try:
             code = self._run(lock) if lock.acquire() else self._already_running(lock)
-        except (launch.LaunchProblem, database.DatabaseProblem) as error:
+        except (launch.LaunchError, database.UnusableDatabaseError) as error:
             raise CommandError(str(error)) from error
         finally:
             lock.release()

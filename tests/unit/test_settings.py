@@ -1,0 +1,65 @@
+"""Each bad value stops the start with a sentence that names its variable."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from zeromemory.lib.folders import PROJECT
+
+BAD = {
+    "DATABASE_URL": "mysql://localhost/memory",
+    "ZEROMEMORY_ALLOWED_HOSTS": "https://memory.example",
+    "ZEROMEMORY_BEHIND_PROXY": "perhaps",
+    "ZEROMEMORY_BIND": "8000",
+    "ZEROMEMORY_BROKER_URL": "kafka://localhost",
+    "ZEROMEMORY_DATA": "/proc/nowhere",
+    "ZEROMEMORY_DATABASE_POOL": "none",
+    "ZEROMEMORY_DEBUG": "maybe",
+    "ZEROMEMORY_EMBEDDER": "magic",
+    "ZEROMEMORY_LOG_LEVEL": "LOUD",
+    "ZEROMEMORY_SECRET_KEY": "short",
+    "ZEROMEMORY_SECURE_COOKIES": "2",
+    "ZEROMEMORY_WORKERS": "0",
+}
+
+
+def read(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("ZEROMEMORY_", "DATABASE_"))}
+    code = "import zeromemory.settings as s; print(s.SECRET_KEY)"
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=PROJECT, text=True, capture_output=True, check=False,
+        env=kept | {"ZEROMEMORY_DATA": str(folder)} | environment,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_value_is_refused_by_the_name_of_its_variable(tmp_path, name):
+    said = read(tmp_path, **{name: BAD[name]}).stderr.strip().splitlines()[-1]
+    assert said.startswith(f"django.core.exceptions.ImproperlyConfigured: {name}: ")
+    assert said.endswith(".")
+
+
+def test_manage_py_says_it_without_a_traceback_and_before_it_starts_a_database(tmp_path):
+    environment = {"PATH": os.environ["PATH"], "ZEROMEMORY_DATA": str(tmp_path), "ZEROMEMORY_BIND": "nonsense"}
+    done = subprocess.run(
+        [sys.executable, "manage.py", "up"], cwd=PROJECT, env=environment, text=True, capture_output=True, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr == "ZEROMEMORY_BIND: 'nonsense' is not host:port, for example 127.0.0.1:8000.\n"
+    assert not (tmp_path / "postgres").exists()
+
+
+def test_empty_values_mean_the_defaults(tmp_path):
+    assert read(tmp_path, **dict.fromkeys(BAD, "") | {"ZEROMEMORY_DATA": str(tmp_path)}).returncode == 0
+
+
+def test_the_secret_key_is_made_once_and_kept_private(tmp_path):
+    first, second = read(tmp_path / "data"), read(tmp_path / "data")
+    assert len(first.stdout.strip()) >= 50
+    assert first.stdout == second.stdout
+    assert (tmp_path / "data" / "secret_key").stat().st_mode & 0o777 == 0o600
+    assert [path.name for path in (tmp_path / "data").iterdir()] == ["secret_key"]
