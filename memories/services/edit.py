@@ -11,6 +11,7 @@ from memories.models import Link, Memory, Provenance, Reinforcement
 from memories.models.memory import AuthorKind, content_hash
 from memories.services import audit, lifecycle
 from memories.services.validation import (
+    check_choice,
     check_content,
     check_entities,
     check_kind,
@@ -27,9 +28,9 @@ CHECKS: Final = {
     "source": lambda value: check_line(value, "source"),
     "verbatim": lambda value: check_size(value, "verbatim"),
     "entities": check_entities,
-    "valid_from": None,  # checked as a pair
+    "valid_from": None,  # checked as a pair, with what is stored
     "valid_until": None,
-    "pinned": None,
+    "pinned": lambda value: check_choice(value, (True, False), "pinned"),
 }
 # What a new version keeps of the old one. Not external_id and idempotency_key: they name the row an earlier write made.
 KEPT: Final = (
