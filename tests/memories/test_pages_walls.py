@@ -1,0 +1,197 @@
+"""Nobody sees anything of a scope that is not theirs: on any page there is, also on those not written yet."""
+
+import re
+from datetime import timedelta
+from types import SimpleNamespace
+
+import pytest
+import time_machine
+from django.db.models import Model
+from django.urls import reverse
+from django.utils import timezone
+
+from memories.access import actor_for_user
+from memories.models import AuditEntry, Membership, Memory, Scope, Token
+from memories.services import forget, pin, remember, supersede
+from memories.services.tokens import create_token
+from reflections.models import Candidate, CandidateMember, Run
+from tests.factories import add_entity, make_member, make_memory, make_scope, make_token, make_user
+from tests.memories.pages import named_pages
+from tests.reflections.factories import make_candidate, make_episodes
+
+pytestmark = [pytest.mark.django_db, pytest.mark.behaviour("Z79")]
+
+MARK = "zanzibar"  # in every text that belongs to the other person, and nowhere else
+PAGES = named_pages()
+WITHOUT_VALUES = [name for name, values in PAGES if not values]
+WITH_VALUES = [(name, values) for name, values in PAGES if values]
+# Addresses that name nobody's rows, so there is nothing foreign to ask for.
+OF_NOBODY = {"secret", "name"}
+HTMX = {"HX-Request": "true"}
+TABLES: tuple[type[Model], ...] = (Memory, Scope, Membership, Token, Candidate, CandidateMember, Run)
+
+
+@pytest.fixture
+def theirs(db):
+    """Somebody with something of everything, all of it marked."""
+    user = make_user(username=f"{MARK}-person")
+    scope = make_scope(user, slug=f"{MARK}-scope", name=f"The {MARK} scope")
+    actor = actor_for_user(user)
+    memory = remember(actor=actor, scope=scope, content=f"The {MARK} statement.", source=f"{MARK}-source").memory
+    add_entity(memory, f"{MARK}-entity")
+    pin(actor=actor, memory=memory)
+    forget(actor=actor, memory=make_memory(f"Forgotten {MARK}", scope=scope), reason=f"{MARK} reason")
+    supersede(actor=actor, memory=make_memory(f"Old {MARK}", scope=scope), replacement=memory, reason=f"{MARK} again")
+    episodes = make_episodes(scope, entities=[f"{MARK}-cache"], agent=f"{MARK}-agent")
+    candidate = make_candidate(scope, sources=episodes, draft=f"The {MARK} draft.")
+    run = Run.objects.create(requested_by=user)
+    run.scopes.add(scope)
+    token, _ = create_token(actor=actor, name=f"{MARK}-token", scopes=[scope])
+    make_member(scope, user=make_user(username=f"{MARK}-member"))
+    return SimpleNamespace(user=user, scope=scope, memory=memory, candidate=candidate, run=run, token=token)
+
+
+@pytest.fixture
+def me(db):
+    """Somebody with a little of their own, so that pages have something to show."""
+    user = make_user(username="me")
+    scope = make_scope(user, slug="mine", name="Mine")
+    make_memory("What I know myself.", scope=scope, entities=["garden"])
+    make_candidate(scope)
+    make_token(user, [scope], name="my token")
+    return user
+
+
+def values_of(theirs, names):
+    known = {
+        "memory_id": theirs.memory.pk,
+        "candidate_id": theirs.candidate.pk,
+        "run_id": theirs.run.pk,
+        "scope_id": theirs.scope.pk,
+        "user_id": theirs.user.pk,
+        "token_id": theirs.token.pk,
+        "secret": "guessed",
+        "name": "age",
+    }
+    assert set(names) <= known.keys(), f"This test must learn what a foreign {set(names) - known.keys()} is."
+    return {name: known[name] for name in names}
+
+
+def rows_of(*tables):
+    return {table.__name__: list(table.objects.order_by("pk").values()) for table in tables}
+
+
+def posted(theirs):
+    """What a form could send to reach into another person's scope."""
+    return {
+        "scope": theirs.scope.pk,
+        "scopes": theirs.scope.pk,
+        "content": "An intruder's text.",
+        "kind": "fact",
+        "entities": "",
+        "source": "",
+        "version": theirs.memory.version,
+        "name": "intruder",
+        "slug": "intruder",
+        "username": "me",
+        "role": "admin",
+        "can_write": "on",
+        "until": "2099-01-01",
+        "reason": "",
+    }
+
+
+def test_every_page_is_known_by_name():
+    assert {"today", "memory_list", "memory_detail", "scope_list", "token_list", "settings_page", "insights"} <= {
+        name for name, _ in PAGES
+    }
+
+
+@pytest.mark.parametrize("headers", [{}, HTMX], ids=["page", "fragment"])
+@pytest.mark.parametrize("name", WITHOUT_VALUES)
+def test_a_page_shows_nothing_of_somebody_elses(name, headers, me, theirs, client_of):
+    answer = client_of(me).get(reverse(name), headers=headers)
+    assert answer.status_code in (200, 302, 405)
+    assert MARK not in answer.content.decode().lower()
+    assert MARK not in str(answer.headers).lower()
+
+
+@pytest.mark.parametrize(("name", "values"), WITH_VALUES, ids=[name for name, _ in WITH_VALUES])
+def test_an_address_with_somebody_elses_row_finds_nothing(name, values, me, theirs, client_of):
+    address = reverse(name, kwargs=values_of(theirs, values))
+    for answer in (client_of(me).get(address), client_of(me).get(address, headers=HTMX)):
+        if not set(values) <= OF_NOBODY:
+            assert answer.status_code in (404, 405)
+        assert MARK not in answer.content.decode().lower()
+
+
+@pytest.mark.parametrize(("name", "values"), PAGES, ids=[name for name, _ in PAGES])
+def test_nothing_that_is_sent_changes_somebody_elses_rows(name, values, me, theirs, client_of):
+    before, acts = rows_of(*TABLES), AuditEntry.objects.filter(scope=theirs.scope).count()
+    address = reverse(name, kwargs=values_of(theirs, values))
+    answer = client_of(me).post(address, posted(theirs))
+    assert answer.status_code < 500
+    if values and not set(values) <= OF_NOBODY:
+        assert answer.status_code in (404, 405)
+    after = rows_of(*TABLES)
+    for table, rows in before.items():
+        assert [row for row in after[table] if row in rows] == rows, table
+    assert AuditEntry.objects.filter(scope=theirs.scope).count() == acts
+    assert not Token.objects.exclude(pk=theirs.token.pk).filter(scopes=theirs.scope).exists()
+    assert MARK not in answer.content.decode().lower()
+
+
+SEARCHES = [
+    f"?q={MARK}",
+    f"?entity={MARK}-entity",
+    "?state=all",
+    "?state=invalidated",
+    "?state=superseded",
+    "?pinned=1",
+    "?waiting=1",
+]
+
+
+def as_seen(client, address, headers=None):
+    """The page without what differs from one request to the next."""
+    html = client.get(address, headers=headers).content.decode()
+    html = re.sub(r'(name="csrfmiddlewaretoken" value=|"X-CSRFToken": )"[^"]*"', "", html)
+    return re.sub(r"found in \d+ ms", "", html)
+
+
+@pytest.mark.parametrize("headers", [{}, HTMX], ids=["page", "fragment"])
+def test_pages_are_the_same_whether_or_not_somebody_else_has_anything(headers, me, client_of, request):
+    mine = client_of(me)
+    addresses = [reverse(name) for name in WITHOUT_VALUES]
+    addresses += [reverse("memory_list") + search for search in SEARCHES] + ["/reflections/?state=approved"]
+    # Time stands still, so that nothing ages between the two looks.
+    with time_machine.travel(timezone.now() + timedelta(seconds=1), tick=False):
+        before = {address: as_seen(mine, address, headers) for address in addresses}
+        request.getfixturevalue("theirs")
+        assert {address: as_seen(mine, address, headers) for address in addresses} == before
+
+
+def test_an_own_memory_shows_no_tie_to_a_foreign_one(me, theirs, client_of):
+    mine = Memory.objects.filter(scope__owner=me, kind="fact").get()
+    mine.links_out.create(target=theirs.memory, type="relates_to")
+    mine.links_in.create(source=theirs.memory, type="derived_from")
+    assert MARK not in client_of(me).get(reverse("memory_detail", args=[mine.pk])).content.decode().lower()
+
+
+def test_whoever_has_left_sees_nothing_any_more(theirs, client_of):
+    former = make_member(theirs.scope)
+    page = reverse("memory_detail", args=[theirs.memory.pk])
+    assert MARK in client_of(former).get(page).content.decode()
+    Membership.objects.filter(user=former).delete()
+    assert client_of(former).get(page).status_code == 404
+    assert MARK not in client_of(former).get("/").content.decode()
+    assert MARK not in client_of(former).get("/memories/").content.decode()
+
+
+@pytest.mark.parametrize(("name", "values"), PAGES, ids=[name for name, _ in PAGES])
+def test_nobody_sees_a_page_without_signing_in(name, values, theirs, client):
+    answer = client.get(reverse(name, kwargs=values_of(theirs, values)))
+    assert MARK not in answer.content.decode().lower()
+    if name not in {"sign_in", "sign_in_link", "sign_out", "healthz", "readyz"}:
+        assert answer.status_code == 302
+        assert answer.headers["Location"].startswith(reverse("sign_in"))
