@@ -30,7 +30,9 @@ class Doorbell(DjangoTask):
 class ZeroMemoryCelery(Celery):
     def connection_for_write(self, *args: Any, **kwargs: Any) -> Any:
         make_broker_folders()
-        return super().connection_for_write(*args, **kwargs)
+        # Without a limit every request waits six seconds for a broker that is down; the sweep does the work anyway.
+        at_once = {"max_retries": 0} | (kwargs.pop("transport_options", None) or {})
+        return super().connection_for_write(*args, transport_options=at_once, **kwargs)
 
     def connection_for_read(self, *args: Any, **kwargs: Any) -> Any:
         make_broker_folders()
