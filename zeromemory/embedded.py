@@ -142,7 +142,7 @@ def _initialise(cluster: Path) -> None:
     identity = server_user.run_as(cluster)
     server_user.give(fresh, identity)
     _open_way(cluster, identity)
-    command = [
+    command: list[str | Path] = [
         binary("initdb"), "-D", fresh, "--username=postgres", "--auth-local=trust", "--auth-host=reject",
         "--encoding=UTF8", "--locale=C", f"--lc-ctype={_character_types()}",
         "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--no-instructions",

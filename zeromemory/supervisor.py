@@ -53,6 +53,19 @@ class Program:
                 start_new_session=True,
             )
 
+    def ask_to_end(self) -> None:
+        if self.child:
+            self.child.terminate()
+
+    def ends_by(self, deadline: float) -> bool:
+        """Wait for the end until the monotonic clock shows *deadline*; False when it did not come."""
+        try:
+            if self.child:
+                self.child.wait(max(0.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
     def note_death(self, now: float) -> None:
         self.child = None
         self.deaths = [at for at in self.deaths if now - at < DEATHS_WITHIN_SECONDS] + [now]
@@ -102,15 +115,13 @@ class Supervisor:
             signal.signal(signal.SIGHUP, self._ask_to_stop)
 
     def end_all(self) -> None:
-        running = [program.child for program in self.programs if program.child and program.child.poll() is None]
-        for child in running:
-            child.terminate()
+        running = [program for program in self.programs if program.child and program.child.poll() is None]
+        for program in running:
+            program.ask_to_end()
         deadline = time.monotonic() + END_SECONDS
-        for child in running:
-            try:
-                child.wait(max(0.0, deadline - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                self.say(f"Process {child.pid} ({child.args[-1]}) does not end; ending it by force")
+        for program in running:
+            if not program.ends_by(deadline):
+                self.say(f"The {program.name} process does not end; ending it by force")
         for program in self.programs:
             self._end_group(program)
 
