@@ -32,7 +32,14 @@ class Actor:
 
 def actor_for_user(user: User) -> Actor:
     roles = _roles(user)
-    return Actor(user=user, label=user.get_username(), **_rights(roles))
+    rights = _rights(roles)
+    return Actor(
+        user=user,
+        label=user.get_username(),
+        readable=rights["readable"],
+        writable=rights["writable"],
+        administered=rights["administered"],
+    )
 
 
 def actor_for_token(token: Token, *, agent: str = "") -> Actor:

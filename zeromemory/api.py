@@ -9,6 +9,7 @@ from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import RequestDataTooBig
 from django.db import OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import URLPattern
 from ninja import NinjaAPI, Router
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 from ninja.security import HttpBearer
@@ -123,6 +124,6 @@ def routes() -> tuple[list[Any], str, str]:
     """The URL patterns. The bearer check replaces the session's, except on the documentation page."""
     patterns, app_name, namespace = api.urls
     for pattern in patterns:
-        if pattern.name != "openapi-view":
+        if isinstance(pattern, URLPattern) and pattern.name != "openapi-view":
             pattern.callback = login_not_required(pattern.callback)
     return patterns, app_name, namespace
