@@ -98,7 +98,7 @@ def faded_by_kind(ageing: Ageing, link: Link) -> Chart:
     }
     layout = {
         "height": 32 * len(kinds) + 32,
-        "xaxis": {"range": [0, 1.45], "tickvals": [0, 0.5, 1], "ticktext": ["0", "50 %", "100 %"]},
+        "xaxis": {"range": [0, 1.8], "tickvals": [0, 0.5, 1], "ticktext": ["0", "50 %", "100 %"]},
         "yaxis": {"autorange": "reversed"},
     }
     return Chart(

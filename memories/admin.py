@@ -160,13 +160,19 @@ class PersonAdmin(UserAdmin):
         super().save_model(request, obj, form, change)
         action = "change_user" if change else "create_user"
         record(actor=actor_for_request(request), action=action, subject=obj, fields=sorted(form.changed_data))
+        if not change and self.has_invite_permission(request):
+            self._invite(request, obj)
 
     @admin.action(description="Make a one-time sign-in link", permissions=["invite"])
     def make_sign_in_link(self, request: HttpRequest, people: QuerySet[User]) -> None:
         for person in people.filter(is_active=True):
-            secret = create_sign_in_link(person, label=actor_for_request(request).label)
-            address = request.build_absolute_uri(reverse("sign_in_link", args=[secret]))
-            messages.success(request, f"For {person}, valid once and for 24 hours: {address}")
+            self._invite(request, person)
+
+    @staticmethod
+    def _invite(request: HttpRequest, person: User) -> None:
+        secret = create_sign_in_link(person, label=actor_for_request(request).label)
+        address = request.build_absolute_uri(reverse("sign_in_link", args=[secret]))
+        messages.warning(request, f"Give this link to {person}; it signs in once, within 24 hours: {address}")
 
     def has_invite_permission(self, request: HttpRequest) -> bool:
         return bool(request.user.is_superuser)  # whoever holds a link signs in as that person

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from django.utils import timezone
 
 from memories.configuration import fusion_rule, ranking_rules
 from memories.models import AuditEntry, ConfigVersion, FusionConfig, Memory, RankingConfig, SignInLink, User
@@ -30,6 +31,7 @@ REFLECTION_VALUES = {
     "reason": "", "expected_version": "1",
 }  # fmt: skip
 FORMS = {FACT: RANKING_VALUES, FUSION: FUSION_VALUES, REFLECTION: REFLECTION_VALUES}
+SIGN_IN_LINK = re.compile(r"http://testserver/sign-in/[\w-]{20,}/")
 NO_SETTINGS = ("reason", "curve", "expected_version")
 SETTINGS = [(address, field) for address, values in FORMS.items() for field in values if field not in NO_SETTINGS]
 NONSENSE = ["", "-1", "1e999", "99999999999999999999", "nan", "inf", "twelve", "1,5,5", "\x00", "<b>1</b>", "0x10"]
@@ -232,16 +234,19 @@ def test_a_search_for_what_is_no_id_finds_nothing(client_of, owner, scope, term)
 
 def test_a_new_person_has_no_password_until_they_follow_a_link(client_of, owner):
     person = client_of(owner)
-    answer = person.post("/admin/memories/user/add/", {"username": "lee", "email": "lee@example.org"})
+    answer = person.post("/admin/memories/user/add/", {"username": "lee", "email": "lee@example.org"}, follow=True)
     lee = User.objects.get(username="lee")
-    assert answer.status_code == 302
+    assert SIGN_IN_LINK.search(answer.content.decode())
     assert (lee.has_usable_password(), lee.must_choose_password, lee.is_staff) == (False, True, False)
     assert AuditEntry.objects.get(action="create_user").object_id == str(lee.pk)
     told = person.post(
         "/admin/memories/user/", {"action": "make_sign_in_link", "_selected_action": [lee.pk]}, follow=True
     ).content.decode()
-    assert re.search(r"http://testserver/sign-in/[\w-]{20,}/", told)
-    assert SignInLink.objects.filter(user=lee).count() == 1
+    assert SIGN_IN_LINK.search(told)
+    assert [link.expires_at > timezone.now() for link in SignInLink.objects.filter(user=lee).order_by("pk")] == [
+        False,
+        True,
+    ]
 
 
 def test_changing_an_account_is_audited_and_deleting_is_not_offered(client_of, owner):
