@@ -36,21 +36,35 @@ def base_address() -> str:
     return f"http://{shown}:{settings.BIND_PORT}"
 
 
-def listening_socket() -> socket.socket:
-    """Bound before anything else starts; held by the supervisor, so a restarted web process loses no request."""
+def listening_socket(*, patience: float = 0) -> socket.socket:
+    """Bound before anything else starts; held by the supervisor, so a restarted web process loses no request.
+
+    Tries for *patience* seconds.
+    """
+    deadline = time.monotonic() + patience
+    while True:
+        try:
+            return _bound_socket()
+        except OSError as error:
+            if time.monotonic() >= deadline:
+                raise LaunchError(
+                    f"ZEROMEMORY_BIND: {settings.BIND} cannot be used ({error.strerror}). "
+                    "Another program may have that port; choose another one: ZEROMEMORY_BIND=127.0.0.1:8001."
+                ) from error
+            time.sleep(0.2)
+
+
+def _bound_socket() -> socket.socket:
+    found = socket.getaddrinfo(settings.BIND_HOST, settings.BIND_PORT, type=socket.SOCK_STREAM)
+    family, kind, protocol, _, address = found[0]
+    listener = socket.socket(family, kind, protocol)
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            settings.BIND_HOST, settings.BIND_PORT, type=socket.SOCK_STREAM
-        )[0]
-        listener = socket.socket(family, kind, protocol)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
         listener.listen(1024)
-    except OSError as error:
-        raise LaunchError(
-            f"ZEROMEMORY_BIND: {settings.BIND} cannot be used ({error.strerror}). "
-            "Another program may have that port; choose another one, for example ZEROMEMORY_BIND=127.0.0.1:8001."
-        ) from error
+    except OSError:
+        listener.close()
+        raise
     listener.set_inheritable(True)
     return listener
 

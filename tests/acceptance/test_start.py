@@ -5,6 +5,7 @@ The tests of this file share one data folder and read as one story, in order.
 
 import json
 import os
+import re
 import signal
 import socket
 import time
@@ -104,6 +105,18 @@ def test_a_second_start_says_where_it_already_runs_and_changes_nothing(running):
     assert httpx.get(f"{running.address}/healthz", trust_env=False).status_code == 200
 
 
+def test_pages_and_their_files_come_compressed_and_without_a_warning_in_the_log(running):
+    with browser(running) as client:
+        page = client.get("/sign-in/")
+        assert page.headers["Content-Encoding"] == "gzip"
+        styles = re.findall(r'href="(/static/[^"]+\.css)"', page.text)
+        answers = [client.get(path) for path in styles]
+    assert len(answers) > 2
+    assert {answer.status_code for answer in answers} == {200}
+    assert "immutable" in answers[0].headers["Cache-Control"]
+    assert (running.folder / "logs" / "web.log").read_text() == ""
+
+
 def test_doctor_finds_nothing_wrong_with_a_running_instance(running):
     report = running.run("doctor")
     assert report.returncode == 0, report.stdout
@@ -154,9 +167,9 @@ def test_the_children_of_a_killed_supervisor_end_and_the_next_start_joins_the_da
     os.kill(running.pid, signal.SIGKILL)
     assert running.supervisor
     running.supervisor.wait(10)
+    running.start()
     _, alive = psutil.wait_procs(children, timeout=20)
     assert alive == []
-    running.start()
     assert f'"pid": {running.pid}' in json.dumps(running.noted())
     assert running.interrupt(signal.SIGTERM) == 0
     assert running.processes() == []

@@ -2,10 +2,12 @@
 
 import os
 import sys
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import pairwise
 from statistics import median
+from time import perf_counter, process_time
+from typing import NamedTuple
 
 from zeromemory.embedding import Embedder, EmbedderError, get_embedder
 
@@ -14,27 +16,37 @@ LONG = SHORT + " It was slow before." * 60
 ROUNDS = 5
 
 
+class Cost(NamedTuple):
+    """Medians in seconds: by the clock, and of this process's CPU, which other processes disturb less."""
+
+    clock: float
+    cpu: float
+
+    def each(self, count: int) -> str:
+        return f"{self.clock / count * 1000:.1f} ms, of CPU {self.cpu / count * 1000:.1f} ms"
+
+
 def measure(embedder: Embedder) -> dict[str, str]:
-    """Medians. Every query is new, so the cache answers none of them."""
+    """Every query is new, so the cache answers none of them."""
     embedder.encode_query("the first call loads the model")
-    queries = [_seconds(partial(embedder.encode_query, f"when does export {i} run?")) for i in range(50)]
+    queries = cost([partial(embedder.encode_query, f"when does export {i} run?") for i in range(50)])
+    short = cost([partial(embedder.encode_documents, [SHORT.format(i) for i in range(100)])] * ROUNDS)
+    long = cost([partial(embedder.encode_documents, [LONG.format(i) for i in range(10)])] * ROUNDS)
     return {
         "embedder": f"{embedder.name}, version {embedder.version}, {embedder.dimensions} dimensions",
-        "query": f"{median(queries) * 1000:.1f} ms",
-        "short texts": f"{_texts_per_second(embedder, SHORT, 100):.0f} a second",
-        "long texts": f"{_texts_per_second(embedder, LONG, 10):.0f} a second",
+        "a query": queries.each(1),
+        "a short text": f"{short.each(100)}; {100 / short.clock:.0f} a second",
+        "a long text": f"{long.each(10)}; {10 / long.clock:.0f} a second",
     }
 
 
-def _texts_per_second(embedder: Embedder, text: str, count: int) -> float:
-    texts = [text.format(i) for i in range(count)]
-    return count / median(_seconds(lambda: embedder.encode_documents(texts)) for _ in range(ROUNDS))
-
-
-def _seconds(call: Callable[[], object]) -> float:
-    begin = time.perf_counter()
-    call()
-    return time.perf_counter() - begin
+def cost(calls: Sequence[Callable[[], object]]) -> Cost:
+    begins = [(perf_counter(), process_time())]
+    for call in calls:
+        call()
+        begins.append((perf_counter(), process_time()))
+    spent = [(later[0] - earlier[0], later[1] - earlier[1]) for earlier, later in pairwise(begins)]
+    return Cost(median(clock for clock, _ in spent), median(cpu for _, cpu in spent))
 
 
 def main() -> None:
@@ -44,7 +56,7 @@ def main() -> None:
         if embedder is None:
             sys.exit("ZEROMEMORY_EMBEDDER is none: there is nothing to measure.")
         for label, figure in measure(embedder).items():
-            print(f"{label:12} {figure}")
+            print(f"{label:13} {figure}")
     except EmbedderError as error:
         sys.exit(str(error))
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from onnxruntime import InferenceSession
     from tokenizers import Encoding, Tokenizer
 
-BATCH_TOKENS = 512  # padding included; larger batches were slower on two cores
+BATCH_TOKENS = 512  # padding included; larger batches took as much CPU time a text, and more memory
 THREADS = 2
 
 # Long text is tokenised in pieces: one call on 2 MB takes three times as long.

@@ -16,6 +16,7 @@ from memories.models import Memory, User
 from memories.services import people
 from zeromemory import database, launch
 from zeromemory.lib.locks import InstanceLock
+from zeromemory.programs import END_SECONDS
 from zeromemory.supervisor import Supervisor
 
 
@@ -37,8 +38,9 @@ class Command(BaseCommand):
             raise SystemExit(code)
 
     def _run(self, lock: InstanceLock) -> int:
+        # A note that is still there is from a start that was killed: its web process may need a moment to end.
+        listener = launch.listening_socket(patience=END_SECONDS + 5 if lock.read_note() else 0)
         lock.leave_note(json.dumps({"pid": os.getpid(), "address": launch.base_address()}))
-        listener = launch.listening_socket()
         owner = self._prepare()
         supervisor = Supervisor(launch.programs(listener), self._say)
 
@@ -51,6 +53,7 @@ class Command(BaseCommand):
                 self._welcome(owner)
 
         code = supervisor.run(announce)
+        lock.leave_note("")
         self._say("Everything has ended. Your data is in " + str(settings.DATA_FOLDER))
         return code
 
