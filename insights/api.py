@@ -19,7 +19,7 @@ router = Router()
     description="Faded memories are older than the half-life of their kind. Buckets count exact days and sum to "
     "`live`. Medians and shares are null where nothing is live; a share is between 0 and 1.",
 )
-def ageing(request: HttpRequest, scope: Text | None = None) -> tuple[int, queries.Ageing]:
+def ageing(request: HttpRequest, scope: Text | None = None) -> queries.Ageing:
     actor = acting(request)
     chosen = scope_for(actor, scope) if scope is not None else None
-    return 200, queries.ageing(actor=actor, scope=chosen, now=timezone.now())
+    return queries.ageing(actor=actor, scope=chosen, now=timezone.now())
