@@ -20,9 +20,7 @@ def reflection(scopes: Sequence[Scope], dry_run: bool) -> Iterator[str]:
     run, is_new = start_run(actor=None, scopes=scopes, ring=False)
     if not is_new:
         state = run.get_state_display().lower()
-        raise Conflict(
-            f"A search for clusters is already {run.get_state_display().lower()}. Try again when it is done."
-        )
+        raise Conflict(f"A search for clusters is already {state}. Try again when it is done.")
     work_on(run.pk)
     run.refresh_from_db()
     yield f"reflection: {_report(run)}"

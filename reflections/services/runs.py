@@ -18,7 +18,7 @@ from memories.models import Scope
 from memories.services.audit import record
 from reflections.models import Run
 from reflections.services.candidates import find_candidates
-from reflections.services.progress import TakenOverError, beat
+from reflections.services.progress import TakenOverError, beat, heard_of
 from zeromemory.embedding import EmbedderError
 
 logger = logging.getLogger(__name__)
@@ -76,15 +76,20 @@ def work_on(run_id: str | uuid.UUID) -> None:
     if run is None:
         return
     try:
-        for scope in run.scopes.select_related("owner").order_by("pk"):
-            find_candidates(scope=scope, run=run)
-            beat(run, scopes_done=F("scopes_done") + 1)
+        with heard_of(run):
+            _search(run)
         _finish(run, State.DONE)
     except TakenOverError:
         logger.info("Run %s was taken over by another worker.", run.pk)
     except Exception as error:
         _finish(run, State.FAILED, error=_reason(error))
         raise
+
+
+def _search(run: Run) -> None:
+    for scope in run.scopes.select_related("owner").order_by("pk"):
+        find_candidates(scope=scope, run=run)
+        beat(run, scopes_done=F("scopes_done") + 1)
 
 
 def _claimed(run_id: str | uuid.UUID) -> Run | None:

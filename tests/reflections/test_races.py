@@ -1,11 +1,15 @@
 """Two at the same moment, with real transactions: exactly one wins, and the other is told."""
 
+import time
+
 import pytest
+from django.utils import timezone
 
 from memories.errors import Conflict
 from memories.models import Memory
 from reflections.models import Candidate, CandidateMember, Run
 from reflections.services import approve, dismiss, find_candidates, start_run, undo, work_on
+from reflections.services.progress import heard_of
 from tests.factories import make_member
 from tests.reflections.factories import STAMP, make_candidate, make_episodes, person
 from tests.reflections.together import at_once
@@ -76,3 +80,28 @@ def test_a_run_rung_on_three_workers_is_done_by_one(owner, scope):
     assert at_once(*[lambda: work_on(run.pk)] * 3) == [None] * 3
     run.refresh_from_db()
     assert (run.state, run.attempts, run.scopes_done) == ("done", 1, 1)
+
+
+@pytest.mark.behaviour("F38")
+def test_a_worker_that_compares_for_minutes_is_heard_of_meanwhile(scope):
+    began = timezone.now()
+    run = Run.objects.create(state="running", attempts=1, started_at=began, heartbeat_at=began)
+    with heard_of(run, every=0.05):
+        wait_until(lambda: Run.objects.get().heartbeat_at > began)
+    assert Run.objects.get().state == "running"
+
+
+def test_a_worker_that_lost_its_run_stops_being_heard_of(scope):
+    began = timezone.now()
+    run = Run.objects.create(state="running", attempts=1, started_at=began, heartbeat_at=began)
+    Run.objects.update(attempts=2)
+    with heard_of(run, every=0.05):
+        time.sleep(0.3)
+    assert Run.objects.get().heartbeat_at == began
+
+
+def wait_until(true, seconds: float = 10) -> None:
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
