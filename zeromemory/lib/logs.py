@@ -12,7 +12,7 @@ LARGEST = 5 * 1024 * 1024  # bytes, once for the file and once for the one befor
 
 def log_path(name: str, folder: Path | None = None) -> Path:
     logs = (folder or data_folder()) / "logs"
-    logs.mkdir(parents=True, exist_ok=True)
+    logs.mkdir(mode=0o700, parents=True, exist_ok=True)
     return logs / f"{name}.log"
 
 

@@ -27,6 +27,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         self.began = time.monotonic()
+        os.umask(0o077)  # what it and its children write is for this user alone
         lock = InstanceLock(settings.DATA_FOLDER / "up.lock")
         try:
             code = self._run(lock) if lock.acquire() else self._already_running(lock)
