@@ -6,7 +6,9 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
+import numpy as np
 from django.db import connection
+from numpy.typing import NDArray
 
 from memories.entities import canonical_name
 from memories.ranking import Candidate
@@ -52,7 +54,7 @@ _BACK_THEN: Final = {
 class Meaning:
     """The query as a vector, with the stamp of the model that made it: only vectors of that model compare with it."""
 
-    vector: Sequence[float]
+    vector: Sequence[float] | NDArray[np.floating]
     model: str
     model_version: str
 
@@ -80,7 +82,7 @@ class Search:
     pool: int = 40
     by_recency: bool = False
     exact_up_to: int = EXACT_UP_TO
-    passed_over: Collection[UUID] = field(default_factory=tuple)
+    passed_over: Collection[UUID | str | int] = field(default_factory=tuple)
 
 
 @dataclass(frozen=True, slots=True)

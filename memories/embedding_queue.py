@@ -7,7 +7,7 @@ from typing import Final
 from uuid import UUID
 
 from django.db import IntegrityError, connection, transaction
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
 from memories.models import Embedding, Memory, Window
@@ -94,7 +94,7 @@ def _encode(claimed: Sequence[UUID]) -> None:
     _mark_finished(claimed, embedder)
 
 
-def _missing(embedder: Embedder):
+def _missing(embedder: Embedder) -> QuerySet[Window]:
     made = Embedding.objects.filter(window=OuterRef("pk"), model=embedder.name, model_version=embedder.version)
     return Window.objects.filter(~Exists(made))
 

@@ -14,8 +14,10 @@ from memories.candidates import Filters, Found, Meaning, Search, candidates
 from memories.configuration import fusion_rule, ranking_rules
 from memories.errors import ValidationFailed
 from memories.models import Kind, Memory
+from memories.models.memory import AuthorKind
 from memories.querysets import OPENING
 from memories.ranking import AGEING, IGNORABLE, Factors, FusionRule, Scored, rank
+from memories.services.validation import check_aware, check_choice, check_storable
 from memories.words import QUERY_LENGTH, memory_id_in, searchable, words_of
 from zeromemory.embedding import EmbedderError, get_embedder
 
@@ -77,8 +79,10 @@ def recall(
     Raises ValidationFailed, and NotFound for a scope that is not there.
     """
     began = time.perf_counter()
-    _check(query, kinds, k, ignore)
+    query = query.strip()
+    _check(query, k, ignore)
     filters = Filters(scopes=read_targets(actor, scopes), kinds=kinds, as_of=as_of, **narrower)
+    _check_filters(filters)
     meaning, notices = _meaning(query)
     results = find(query=query, meaning=meaning, filters=filters, k=k, ignore=ignore)
     return Recall(
@@ -108,15 +112,24 @@ def find(
     return _results(scored[:k], found)
 
 
-def _check(query: str, kinds: Collection[str] | None, k: int, ignore: frozenset[str]) -> None:
-    if not query.strip():
+def _check(query: str, k: int, ignore: frozenset[str]) -> None:
+    if not query:
         raise ValidationFailed("Say what to look for: the query is empty.", field="query")
     if not 1 <= k <= MOST_RESULTS:
         raise ValidationFailed(f"k must be from 1 to {MOST_RESULTS}.", field="k")
-    if unknown := set(kinds or ()) - set(Kind.values):
-        raise ValidationFailed(f"There is no kind {sorted(unknown)[0]!r}.", field="kinds")
-    if unknown := ignore - IGNORABLE:
+    if not ignore <= IGNORABLE:
         raise ValidationFailed(f"Only {', '.join(sorted(IGNORABLE))} can be ignored.", field="ignore")
+
+
+def _check_filters(filters: Filters) -> None:
+    if filters.kinds is not None and not filters.kinds:
+        raise ValidationFailed("Name at least one kind, or leave kinds out to search all.", field="kinds")
+    for kind in filters.kinds or ():
+        check_choice(kind, Kind.values, "kinds")
+    check_choice(filters.author_kind, AuthorKind.values, "author_kind")
+    check_storable(filters.entity or "", "entity")
+    for field in ("as_of", "created_from", "created_to"):
+        check_aware(getattr(filters, field), field)
 
 
 def _meaning(query: str) -> tuple[Meaning | None, list[str]]:

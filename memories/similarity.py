@@ -19,7 +19,7 @@ def near_equal(memory: Memory) -> tuple[Memory, ...]:
     if not words:
         return ()
     found = Memory.objects.raw(load("sharing_words"), {"memory": memory.pk, "scope": memory.scope_id, "words": words})
-    ratios = [(_ratio(memory.content, other.opening), other) for other in found]
+    ratios = [(_ratio(memory.content, vars(other)["opening"]), other) for other in found]
     alike = sorted((pair for pair in ratios if pair[0] >= ALIKE), key=lambda pair: -pair[0])
     return tuple(other for _, other in alike[:MOST])
 

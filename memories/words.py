@@ -45,7 +45,10 @@ def words_of(query: str) -> list[Word]:
     for run in _RUNS.findall(query):
         for word in _words_in(run):
             words.setdefault(word.text.casefold(), word)
-    return list(words.values())[:MOST_WORDS]
+    found = list(words.values())[:MOST_WORDS]
+    if len(found) == 1 and found[0].text.isupper() and len(found[0].text) > 2:
+        return [Word(found[0].text, identifier=True)]  # ECONNREFUSED alone is a code; HTTP in a sentence is a word
+    return found
 
 
 def memory_id_in(query: str) -> uuid.UUID | None:

@@ -64,7 +64,6 @@ def test_a_live_memory_has_nothing_to_restore(actor, scope):
         restore(actor=actor, memory=make_memory(scope=scope))
 
 
-@pytest.mark.behaviour("Z35")
 def test_restoring_cuts_the_supersede_links_that_point_at_it_and_records_them(actor, scope):
     old, new = make_memory(scope=scope), make_memory(scope=scope)
     supersede(actor=actor, memory=old, replacement=new)
@@ -159,7 +158,6 @@ def test_pinning_what_is_pinned_leaves_no_trace(actor, scope):
     assert not AuditEntry.objects.exists()
 
 
-@pytest.mark.behaviour("G21")
 def test_a_retired_memory_cannot_be_pinned(actor, scope):
     memory = make_memory(scope=scope, invalidated_at=timezone.now(), invalidated_actor="somebody")
     with pytest.raises(Conflict):

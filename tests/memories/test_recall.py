@@ -1,6 +1,6 @@
 """Recall as a service: who sees what, which filters hold, what it says when something is missing."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import numpy as np
 import pytest
@@ -208,7 +208,7 @@ def test_what_is_not_embedded_yet_is_counted_in_the_visible_scopes_only(actor, s
 
 def test_a_query_of_extreme_length_is_cut_and_says_so(actor, scope):
     make_memory("the needle", scope=scope, vector=unit(1))
-    found = recall(actor=actor, query="needle " + "hay " * 3000)
+    found = recall(actor=actor, query=" " * 9000 + "needle " + "hay " * 3000)
     assert len(found.results) == 1
     assert "8,000" in found.notices[0]
 
@@ -221,7 +221,21 @@ def test_an_empty_query_is_refused(actor, query):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"k": 0}, {"k": 51}, {"k": -1}, {"kinds": ["rumour"]}, {"scopes": []}, {"scopes": [""]}]
+    "wrong",
+    [
+        {"k": 0},
+        {"k": 51},
+        {"k": -1},
+        {"kinds": ["rumour"]},
+        {"kinds": []},
+        {"scopes": []},
+        {"scopes": [""]},
+        {"as_of": datetime(2026, 1, 1)},  # noqa: DTZ001  naive on purpose
+        {"created_from": datetime(2026, 1, 1)},  # noqa: DTZ001
+        {"author_kind": "robot"},
+        {"entity": "a\x00"},
+        {"entity": "\ud800"},
+    ],
 )
 def test_nonsense_is_refused_and_named(actor, wrong):
     with pytest.raises(ValidationFailed) as refused:

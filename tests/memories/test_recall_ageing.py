@@ -1,6 +1,7 @@
 from datetime import timedelta
 
 import pytest
+from django.urls import reverse
 from django.utils import timezone
 
 from memories import embedding_queue
@@ -60,7 +61,7 @@ def test_a_gotcha_outlives_an_episode_of_the_same_age(scope):
 
 
 @pytest.mark.behaviour("Z5")
-def test_an_episode_of_ten_years_is_live_and_found_by_a_direct_query(scope):
+def test_an_episode_of_ten_years_is_live_and_found_by_a_direct_query(owner, scope, client_of):
     ancient = make_memory("alpha beta of long ago", scope=scope, kind="episode", age_days=3650, vector=unit(1))
     for number in range(5):
         make_memory(f"gamma delta {number}", scope=scope, vector=at_cosine(0.2, axis=2 + number))
@@ -68,6 +69,7 @@ def test_an_episode_of_ten_years_is_live_and_found_by_a_direct_query(scope):
     assert found[ancient.pk] > 0
     ancient.refresh_from_db()
     assert ancient.invalidated_at is None
+    assert client_of(owner).get(reverse("memory_detail", args=[ancient.pk])).status_code == 200
 
 
 @pytest.mark.behaviour("Z5")

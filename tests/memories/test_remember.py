@@ -170,7 +170,6 @@ def test_the_same_text_twice_is_one_memory(actor, scope):
     assert AuditEntry.objects.count() == 1
 
 
-@pytest.mark.behaviour("Z49")
 def test_only_the_exact_text_of_the_same_kind_and_scope_is_the_same(actor, scope, owner):
     elsewhere, text = make_scope(owner), "We do use Redis."
     first = remember(actor=actor, scope=scope, content=text)
@@ -284,6 +283,11 @@ def test_near_equal_memories_are_shown_and_kept_apart(actor, scope):
     assert len(remembered.similar) == 3
     assert {memory.pk for memory in remembered.similar} <= {twin.pk for twin in twins}
     assert remembered.similar[0].headline.startswith("The release of")
+
+
+def test_a_short_text_with_one_word_changed_is_near_equal(actor, scope):
+    first = remember(actor=actor, scope=scope, content="The cache is slow.").memory
+    assert remember(actor=actor, scope=scope, content="The cache is slower.").similar == (first,)
 
 
 def test_near_equal_memories_are_live_and_of_the_same_scope(actor, scope, owner):

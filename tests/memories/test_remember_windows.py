@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memories.access import actor_for_user
+from memories.embedding_queue import embed_waiting
 from memories.recall import recall
 from memories.services import remember
 from memories.windows import windows_of
@@ -60,6 +61,25 @@ def test_two_megabytes_are_found_by_their_beginning_middle_and_end(owner, scope,
         (result,) = recall(actor=actor, query=mark).results
         assert mark in result.excerpt
         assert len(result.excerpt) <= 1200
+
+
+@pytest.mark.django_db
+@pytest.mark.behaviour("F27")
+def test_a_long_text_is_found_by_the_meaning_of_its_beginning_middle_and_end(owner, scope):
+    actor, filler = actor_for_user(owner), PROSE * 60
+    told = {
+        "Penguins cannot fly but they swim very well. They breed on ice.": "birds that live near the south pole",
+        "The invoice was paid in Swiss francs. The bank took a fee.": "which currency did we transfer",
+        "Her violin has only three strings left. The bow is worn.": "a broken musical instrument",
+    }
+    memory = remember(actor=actor, scope=scope, content=f"\n{filler}\n".join(part * 5 for part in told)).memory
+    remember(actor=actor, scope=scope, content="Office plants need water on Tuesday.")
+    embed_waiting()
+    for sentence, question in told.items():
+        result = recall(actor=actor, query=question).results[0]
+        assert result.memory == memory
+        assert result.ranks.vector == 1
+        assert sentence in result.excerpt
 
 
 @pytest.mark.django_db
