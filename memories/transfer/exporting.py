@@ -1,7 +1,7 @@
 """Export: every memory of the chosen scopes, in a fixed order, counted before and after."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -33,7 +33,7 @@ class Export:
     left_out: Counter[str] = field(default_factory=Counter)
 
 
-def export_to(format: Format, scopes: Sequence[Scope], export: Export | None = None) -> Iterator[bytes]:
+def export_to(format: Format, scopes: Sequence[Scope], export: Export | None = None) -> Generator[bytes]:
     """The file's bytes, piece by piece: the same database gives the same bytes.
 
     The caller has checked that the scopes may be read. Raises TransferError when fewer memories came out than counted.

@@ -4,7 +4,8 @@ import os
 import sys
 import tempfile
 from argparse import ArgumentParser
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +35,7 @@ class Command(BaseCommand):
             scopes = _scopes(actor_called(options["user"]), options["scope"])
             pieces = export_to(format_called(options["format"])(), scopes, export)
             if options["out"] == "-":
-                sys.stdout.buffer.writelines(pieces)
-                sys.stdout.buffer.flush()
+                _print(pieces)
             else:
                 _write(Path(options["out"]).expanduser(), pieces, force=options["force"])
         except ZeroMemoryError as error:
@@ -51,6 +51,16 @@ def _scopes(actor: Actor, name: str | None) -> list[Scope]:
     if not scopes:
         raise CommandError(f"{actor.label} has no scope to export.")
     return scopes
+
+
+def _print(pieces: Generator[bytes]) -> None:
+    with closing(pieces):
+        try:
+            sys.stdout.buffer.writelines(pieces)
+            sys.stdout.buffer.flush()
+        except BrokenPipeError:
+            # The reader has seen enough (head, less): no error, and nothing to flush at exit either.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _write(path: Path, pieces: Iterable[bytes], *, force: bool) -> None:
