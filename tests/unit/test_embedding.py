@@ -1,5 +1,6 @@
 """The contract's shared parts: choice by settings, lazy loading, query cache, text safety."""
 
+import os
 import re
 import subprocess
 import sys
@@ -136,3 +137,11 @@ def test_breaking_long_words_only_adds_spaces_where_it_says(text, length):
     pieces = [long[start:stop] for start, stop in zip([0, *breaks], [*breaks, None], strict=True)]
     assert "".join(pieces) == long
     assert max(map(len, re.split("[ -]", spaced))) <= LONGEST_WORD
+
+
+def test_measuring_without_an_embedder_says_so():
+    environment = os.environ | {"ZEROMEMORY_EMBEDDER": "none"}
+    command = [sys.executable, "-m", "zeromemory.embedding"]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert "ZEROMEMORY_EMBEDDER is none: there is nothing to measure." in ended.stderr

@@ -12,6 +12,7 @@ import pytest
 from django.test import override_settings
 
 from zeromemory.embedding import EmbedderError, get_embedder, openai, reset
+from zeromemory.embedding.__main__ import measure
 from zeromemory.embedding.openai import BATCH, OpenAIEmbedder
 
 type Answer = tuple[int, bytes]
@@ -207,7 +208,7 @@ def test_a_refusal_says_which_setting_to_check(embedder, server, code, advice):
 
 
 def test_the_key_does_not_appear_in_a_message(server):
-    server.misbehave = status(401, b"bad key \x1b[31m" + b"x" * 187 + b"secret-key" + b"x" * 10_000)
+    server.misbehave = status(401, b"bad key \x1b[31m" + b"x" * 180 + b"secret-key" + b"x" * 10_000)
     with pytest.raises(EmbedderError) as caught:
         OpenAIEmbedder(server.address, "small", "secret-key").encode_query("text")
     assert "secret" not in str(caught.value)
@@ -360,3 +361,11 @@ def test_an_address_that_cannot_be_called_is_refused(address):
     with pytest.raises(EmbedderError, match="ZEROMEMORY_EMBEDDER") as caught:
         OpenAIEmbedder(address, "small").encode_query("text")
     assert not caught.value.retryable
+
+
+def test_the_measuring_command_reports_a_query_and_texts(embedder, server):
+    report = measure(embedder)
+    assert report["embedder"] == f"openai:{server.address}#small, version unversioned, 8 dimensions"
+    assert all("ms, of CPU" in report[line] for line in ("a query", "a short text", "a long text"))
+    queries = [request["input"][0] for request in server.requests[1:51]]
+    assert len(set(queries)) == 50
