@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import psutil
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.urls import reverse
@@ -26,7 +27,6 @@ class Command(BaseCommand):
     with_demo = False
 
     def handle(self, *args: Any, **options: Any) -> None:
-        self.began = time.monotonic()
         os.umask(0o077)  # what it and its children write is for this user alone
         lock = InstanceLock(settings.DATA_FOLDER / "up.lock")
         try:
@@ -82,7 +82,7 @@ class Command(BaseCommand):
 
     def _welcome(self, owner: User | None) -> None:
         address = launch.base_address()
-        self._say(f"\nReady in {time.monotonic() - self.began:.1f} s: {address}/")
+        self._say(f"\nReady in {time.time() - psutil.Process().create_time():.1f} s: {address}/")
         if owner is not None:
             path = reverse("sign_in_link", args=[people.create_sign_in_link(owner, label="start")])
             self._say(f"Sign in once with this link, within 24 hours; then choose a password:\n  {address}{path}")
