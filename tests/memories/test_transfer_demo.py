@@ -23,7 +23,7 @@ from memories.transfer.importing import import_from
 from memories.transfer.jsonl import Jsonl
 from reflections.models import Candidate
 from tests.factories import make_user
-from tests.memories.test_transfer_jsonl import erase_everything
+from tests.memories.carrying import erase_everything
 
 FADING = [kind for kind, rule in ranking.KIND_DEFAULTS.items() if rule.half_life_days < 400]
 

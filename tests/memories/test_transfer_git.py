@@ -13,11 +13,9 @@ from dulwich.repo import Repo
 
 from memories.access import actor_for_user
 from memories.models import Memory
-from memories.transfer.commits import clean, decode, parse_commit, without_trailers
 from memories.transfer.errors import TransferError
 from memories.transfer.git import LONGEST_MESSAGE, Git
 from memories.transfer.importing import Report, import_from
-from memories.transfer.mentions import PACKAGES, PATHS, is_telling, mentioned, package_of, touched
 from memories.transfer.records import MemoryRecord
 from memories.transfer.trees import MOST_FILES, Trees
 
@@ -212,11 +210,7 @@ def git_folder(project: Project) -> Path:
     return project.folder / ".git"
 
 
-def signed_and_sha1(project: Project) -> Path:
-    return project.folder
-
-
-@pytest.mark.parametrize("build", [bare, worktree, packed, submodule, detached, git_folder, signed_and_sha1])
+@pytest.mark.parametrize("build", [bare, worktree, packed, submodule, detached, git_folder])
 def test_the_same_history_is_read_from(project, build: Callable[[Project], Path]):
     project.commit("first", "a.py")
     project.commit("second", "b.py")
@@ -243,6 +237,16 @@ def test_a_shallow_clone_ends_without_paths_and_without_an_error(project):
     records = read(project.folder.parent / "shallow")
     assert [record.content for record in records] == ["commit 1", "commit 2"]
     assert [names(record, "path") for record in records] == [[], ["2.py"]]
+
+
+def test_a_clone_without_trees_gives_its_messages_and_counts_what_it_lacks(project):
+    project.git("config", "uploadpack.allowFilter", "true")
+    project.commit("first", "a.py")
+    project.git("clone", "-q", "--no-checkout", "--filter=tree:0", f"file://{project.folder}", "../partial")
+    git = Git()
+    (record,) = git.read(project.folder.parent / "partial")
+    assert (record.content, record.entities) == ("first", ())
+    assert git.notes.total() == 1
 
 
 def test_a_submodule_is_a_path_of_the_outer_repository(project):
@@ -336,19 +340,6 @@ def test_a_message_of_megabytes_is_cut_and_counted(tmp_path):
     assert git.notes == {"messages cut at 1,000,000 characters": 1}
 
 
-def test_a_commit_without_any_date_is_left_out_and_counted():
-    raw = b"tree 1\nauthor A <a@example.org> yesterday\ncommitter A <a@example.org> 99999999999999 +0000\n\ntext"
-    commit = parse_commit(raw)
-    assert (commit.authored_at, commit.committed_at, commit.message) == (None, None, "text")
-
-
-def test_signatures_and_merge_tags_are_no_part_of_the_message():
-    raw = b"tree 1\nparent 2\nauthor A <a@b> 5 +0000\ngpgsig -----BEGIN\n parent 3\n \n -----END\n\nsubject\n\nbody"
-    commit = parse_commit(raw)
-    assert commit.parents == (b"2",)
-    assert commit.message == "subject\n\nbody"
-
-
 @pytest.mark.parametrize("files_on_top", [0, MOST_FILES + 10])
 def test_a_tree_that_names_billions_of_files_is_read_to_its_bound(tmp_path, files_on_top):
     with Repo.init(str(tmp_path / "bomb"), mkdir=True, default_branch=b"main") as repository:
@@ -369,83 +360,6 @@ def tree_of(store, entries: list[tuple[bytes, int, bytes]]) -> bytes:
         tree.add(name, mode, sha)
     store.add_object(tree)
     return tree.id
-
-
-@pytest.mark.parametrize(
-    ("message", "kept"),
-    [
-        ("Fix it\n\nSigned-off-by: A <a@b.org>\nCo-authored-by: B <b@b.org>", "Fix it"),
-        ("Fix it\n\nFixes: #12\nReviewed-by: A <a@b.org>", "Fix it\n\nFixes: #12"),
-        ("Fix it\n\nwhy\n\nChange-Id: I0123\nCc: a@b.org", "Fix it\n\nwhy"),
-        ("Fix it\n\n(cherry picked from commit 0123)", "Fix it"),
-        ("Fix it\n\nCo-authored-by: B <b@b.org>\n\n* another commit", "Fix it\n\n* another commit"),
-        ("Note: this is a subject", "Note: this is a subject"),
-        ("Fix it\n\nNote: people read this\nand go on", "Fix it\n\nNote: people read this\nand go on"),
-    ],
-)
-def test_trailers_for_tools_go_and_words_for_people_stay(message, kept):
-    assert without_trailers(message) == kept
-
-
-@pytest.mark.parametrize(
-    ("message", "found"),
-    [
-        ("Call load_all() in `Tide Station` twice: load_all()", ["load_all", "Tide Station"]),
-        ("see https://example.org/a_b/cD and a_b@example.org", []),
-        ("HTTPServer, camelCase, SnakeCase, snake_case, __init__", None),
-        ("on GitHub at example.com, e.g. v1.2.3 of it. Then stop", []),
-        ("numpy.linalg.norm and numpy.linalg.norm", ["numpy.linalg.norm"]),
-    ],
-)
-def test_identifiers_are_told_from_prose(message, found):
-    expected = ["HTTPServer", "camelCase", "SnakeCase", "snake_case", "__init__"] if found is None else found
-    assert [name for type, name in mentioned(message) if type == "identifier"] == expected
-
-
-def test_issue_numbers_are_found_and_anchors_and_colours_are_not():
-    message = "Closes #12, GH-7 and (#12) but not page#4, a/b#5 or &#39;"
-    assert [name for type, name in mentioned(message) if type == "issue"] == ["#12", "#7"]
-
-
-def test_the_most_telling_paths_come_first_and_their_number_is_bounded():
-    paths = [f"lib/core/m{number}/file.py" for number in range(40)] + ["README.md", "tests/test_a.py", "main.py"]
-    found = touched(paths)
-    assert [type for type, _ in found].count("path") == PATHS
-    assert found[0] == ("path", "main.py")
-    assert ("path", "README.md") not in found
-    assert [type for type, _ in found].count("package") <= PACKAGES
-
-
-@pytest.mark.parametrize(
-    ("path", "telling"),
-    [
-        ("src/a.py", True),
-        ("vendor/x/a.go", False),
-        ("web/node_modules/a/index.js", False),
-        ("poetry.lock", False),
-        ("web/package-lock.json", False),
-        ("static/app.min.js", False),
-        ("docs/logo.svg", False),
-        ("x" * 301, False),
-        ("", False),
-    ],
-)
-def test_what_tools_write_is_no_entity(path, telling):
-    assert is_telling(path) == telling
-
-
-@pytest.mark.parametrize(
-    ("path", "package"),
-    [("a.py", ""), ("memories/models/x.py", "memories"), ("crates/core/src/x.rs", "crates/core"), ("src/x.py", "src")],
-)
-def test_the_package_of_a_path(path, package):
-    assert package_of(path) == package
-
-
-def test_any_bytes_decode_to_text_that_can_be_stored():
-    for encoding in ("", "utf-8", "utf-16", "utf-7", "punycode", "raw_unicode_escape", "rot13", "\x00"):
-        for raw in (bytes(range(256)), b"\xff\xfe", b"+2AA-", b"\\ud800"):
-            clean(decode(raw, encoding)).encode("utf-8")
 
 
 # Into the database ---------------------------------------------------------------------------

@@ -24,7 +24,9 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--out", required=True, help="The file to write; - writes standard output.")
-        parser.add_argument("--format", choices=sorted(FORMATS), default="jsonl")
+        parser.add_argument(
+            "--format", choices=sorted(FORMATS), default="jsonl", help="Default: jsonl, the lossless one."
+        )
         parser.add_argument("--scope", help="Only this scope.")
         parser.add_argument("--user", help="What this person may read.")
         parser.add_argument("--force", action="store_true", help="Replace the file if it exists.")
