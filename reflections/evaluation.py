@@ -1,0 +1,137 @@
+"""How well a band of similarity tells work that belongs together from work that does not.
+
+Pure: labelled episodes with vectors in, figures out.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import combinations
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reflections.clustering import Episode, Rule, find_clusters
+
+MINIMA: Final = (0.50, 0.55, 0.60, 0.65, 0.70, 0.75, 0.78, 0.80, 0.85)
+MAXIMA: Final = (0.86, 0.88, 0.90, 0.92, 0.94, 0.95, 0.96, 0.97, 0.98)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Labelled:
+    """An episode whose *work* and *twin* are known: episodes of one work belong together, twins say the same.
+
+    Empty labels belong with nothing. Episodes of different *places* are never compared.
+    """
+
+    id: str
+    created_at: datetime
+    content: str
+    entities: frozenset[str]
+    work: str = ""
+    twin: str = ""
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Cosines of the pairs that share an entity, by what the pair is."""
+
+    work: NDArray[np.float64]
+    other: NDArray[np.float64]
+    twins: NDArray[np.float64]
+
+
+@dataclass(slots=True)
+class ClusterFigures:
+    """``pure`` counts clusters in which at least half of all pairs are of one work."""
+
+    clusters: int = 0
+    members: int = 0
+    pure: int = 0
+    full: int = 0
+    purities: list[float] = field(default_factory=list)
+
+    @property
+    def purity(self) -> float:
+        return float(np.mean(self.purities)) if self.purities else float("nan")
+
+
+def places(labelled: Iterable[Labelled]) -> dict[str, list[int]]:
+    rows: dict[str, list[int]] = {}
+    for row, episode in enumerate(labelled):
+        rows.setdefault(episode.place, []).append(row)
+    return rows
+
+
+def compare(labelled: Sequence[Labelled], vectors: NDArray[np.floating]) -> Pairs:
+    cosines: dict[str, list[float]] = {"work": [], "other": [], "twins": []}
+    for rows in places(labelled).values():
+        for one, other, cosine in _sharing(labelled, vectors, rows):
+            cosines[_relation(labelled[one], labelled[other])].append(cosine)
+    return Pairs(**{name: np.array(values) for name, values in cosines.items()})
+
+
+def _sharing(
+    labelled: Sequence[Labelled], vectors: NDArray[np.floating], rows: Sequence[int]
+) -> Iterator[tuple[int, int, float]]:
+    near = vectors[rows] @ vectors[rows].T
+    for (first, one), (second, other) in combinations(enumerate(rows), 2):
+        if labelled[one].entities & labelled[other].entities:
+            yield one, other, float(near[first, second])
+
+
+def _relation(one: Labelled, other: Labelled) -> str:
+    if one.twin and one.twin == other.twin:
+        return "twins"
+    return "work" if one.work and one.work == other.work else "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Of the pairs at or above ``minimum``: the share that is of one work, and the share of such pairs found."""
+
+    minimum: float
+    precision: float
+    recall: float
+
+    @property
+    def f_half(self) -> float:
+        """F-measure that weighs precision twice as much as recall: a wrong cluster costs a person's time."""
+        if not self.precision + self.recall:
+            return 0.0
+        return 1.25 * self.precision * self.recall / (0.25 * self.precision + self.recall)
+
+
+def cut(pairs: Pairs, minimum: float, maximum: float) -> Cut:
+    """Within the band only, and without twins: they are told apart by the upper end."""
+    right = int(np.count_nonzero((pairs.work >= minimum) & (pairs.work < maximum)))
+    wrong = int(np.count_nonzero((pairs.other >= minimum) & (pairs.other < maximum)))
+    found = right + wrong
+    return Cut(minimum, right / found if found else 0.0, right / len(pairs.work) if len(pairs.work) else 0.0)
+
+
+def above(cosines: NDArray[np.floating], bound: float) -> float:
+    """The share of pairs at or above *bound*; not a number where there are none."""
+    return float(np.mean(cosines >= bound)) if len(cosines) else float("nan")
+
+
+def clusters(labelled: Sequence[Labelled], vectors: NDArray[np.floating], rule: Rule) -> ClusterFigures:
+    """What a run with this rule would propose from an empty queue."""
+    figures = ClusterFigures()
+    for rows in places(labelled).values():
+        episodes = [Episode(row, labelled[row].created_at, vectors[row], labelled[row].entities) for row in rows]
+        for cluster in find_clusters(episodes, rule):
+            _count(figures, [labelled[int(str(member))] for member in cluster.members], rule)
+    return figures
+
+
+def _count(figures: ClusterFigures, members: Sequence[Labelled], rule: Rule) -> None:
+    related = [_relation(one, other) != "other" for one, other in combinations(members, 2)]
+    purity = sum(related) / len(related)
+    figures.clusters += 1
+    figures.members += len(members)
+    figures.full += len(members) == rule.max_members
+    figures.pure += purity >= 0.5
+    figures.purities.append(purity)
