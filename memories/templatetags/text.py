@@ -13,8 +13,8 @@ _SHOWN_AS_THEY_ARE: Final = frozenset("\n\t")
 # Cc control, Cf format (zero width, bidirectional), Zl and Zp separators; unassigned and private ones have no glyph.
 _UNSEEN_CATEGORIES: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Cn", "Co", "Cs"})
 # Blank although they count as letters or marks.
-_UNSEEN_LETTERS: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\u2800\ufe00\ufe0e")
-_JOINER, _EMOJI_STYLE = "\u200d", "\ufe0f"
+_UNSEEN_LETTERS: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\u2800\ufe00")
+_JOINERS: Final = frozenset("\u200d\ufe0e\ufe0f")
 _NAMES: Final = {"\x00": "NUL", "\x1b": "ESCAPE", "\x7f": "DELETE", "\r": "CARRIAGE RETURN", "\b": "BACKSPACE"}
 
 
@@ -37,7 +37,7 @@ def _is_unseen(characters: str, position: int) -> bool:
     character = characters[position]
     if character in _SHOWN_AS_THEY_ARE:
         return False
-    if character in (_JOINER, _EMOJI_STYLE):
+    if character in _JOINERS:
         return not (position and _is_pictograph(characters[position - 1]))
     if character in _UNSEEN_LETTERS or 0xE0100 <= ord(character) <= 0xE01EF:
         return True
@@ -45,7 +45,7 @@ def _is_unseen(characters: str, position: int) -> bool:
 
 
 def _is_pictograph(character: str) -> bool:
-    return character == _EMOJI_STYLE or unicodedata.category(character) in ("So", "Sk")
+    return character == "\ufe0f" or unicodedata.category(character) in ("So", "Sk")
 
 
 def _mark(character: str) -> SafeString:
