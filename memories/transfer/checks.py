@@ -34,11 +34,12 @@ def check(record: MemoryRecord) -> None:
 
 
 def check_scope(record: ScopeRecord) -> None:
-    if record.retention not in Scope.Retention.values:
-        allowed = ", ".join(Scope.Retention.values)
-        raise TransferError(f"must be one of {allowed}.", line=record.line, field="retention")
-    if len(record.name) > 120:
-        raise TransferError("may have at most 120 characters.", line=record.line, field="name")
+    try:
+        _check_length(record.scope, 300, "scope")
+        _check_length(record.name, 120, "name")
+        validation.check_choice(record.retention, Scope.Retention.values, "retention")
+    except ZeroMemoryError as error:
+        raise TransferError(error.message, line=record.line, field=error.field) from error
 
 
 def _draft(record: MemoryRecord) -> Draft:
@@ -79,7 +80,11 @@ def _past_moments(record: MemoryRecord) -> Iterator[tuple[str, datetime | None]]
 
 
 def _short_texts(record: MemoryRecord) -> Iterator[tuple[str, str, int]]:
+    yield "scope", record.scope, 300
+    yield "author", record.author or "", 150
     yield "agent", record.agent, 120
+    yield "superseded_by", record.superseded_by, 300
+    yield "invalidated_by", record.invalidated_by, 150
     yield "invalidated_actor", record.invalidated_actor, 200
     yield "invalidation_reason", record.invalidation_reason, 2000
     for link in record.links:
@@ -87,6 +92,7 @@ def _short_texts(record: MemoryRecord) -> Iterator[tuple[str, str, int]]:
         yield "links", link.target, 300
     for signal in record.signals:
         yield "signals", signal.session, 120
+        yield "signals", signal.user, 150
 
 
 def _check_length(text: str, longest: int, field: str) -> None:

@@ -27,11 +27,11 @@ WHO |= {"GIT_COMMITTER_NAME": "C", "GIT_COMMITTER_EMAIL": "c@example.org"}
 class Project:
     """A repository that is worked on: one commit an hour."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *options: str) -> None:
         self.folder = folder
         self.hours = 0
-        folder.mkdir(parents=True)
-        self.git("init", "-q", "-b", "main")
+        folder.mkdir(parents=True, exist_ok=True)
+        self.git("init", "-q", "-b", "main", *options)
 
     def git(self, *arguments: str, **environment: str) -> str:
         clean_environment = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "GIT_CONFIG_NOSYSTEM": "1"} | WHO
@@ -220,10 +220,7 @@ def test_the_same_history_is_read_from(project, build: Callable[[Project], Path]
 
 
 def test_a_repository_of_sha_256_is_read(tmp_path):
-    project = Project.__new__(Project)
-    project.folder, project.hours = tmp_path / "long", 0
-    project.folder.mkdir()
-    project.git("init", "-q", "-b", "main", "--object-format=sha256")
+    project = Project(tmp_path / "long", "--object-format=sha256")
     sha = project.commit("first", "a/b.py")
     (record,) = read(project.folder)
     assert record.external_id == f"git:{sha}"
@@ -252,9 +249,7 @@ def test_a_clone_without_trees_gives_its_messages_and_counts_what_it_lacks(proje
 def test_a_submodule_is_a_path_of_the_outer_repository(project):
     project.commit("first", "a.py")
     outer = submodule(project).parent
-    outer_project = Project.__new__(Project)
-    outer_project.folder, outer_project.hours = outer, 0
-    outer_project.commit("Add the inner one")
+    Project(outer).commit("Add the inner one")
     assert "inner" in names(read(outer)[0], "path")
 
 
