@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from memories.models import Embedding, Memory, Window
 from memories.sql import load
+from memories.vector_index import ensure_index
 from memories.windows import write_windows
 from zeromemory.embedding import Embedder, EmbedderError, Vectors, get_embedder
 
@@ -100,6 +101,7 @@ def _missing(embedder: Embedder) -> QuerySet[Window]:
 
 
 def _store(batch: Sequence[Window], vectors: Vectors, embedder: Embedder) -> None:
+    ensure_index(vectors.shape[1])
     rows = [
         Embedding(
             window=window,

@@ -10,7 +10,7 @@ from django.db import connection
 from django.test import override_settings
 from django.utils import timezone
 
-from memories import embedding_queue
+from memories import embedding_queue, vector_index
 from memories.access import actor_for_user
 from memories.models import Embedding, Memory, Reinforcement
 from memories.recall import recall
@@ -216,6 +216,17 @@ def test_a_batch_of_ten_with_one_giant_embeds_all_ten(write, endpoint):
     embed_pending()
     assert Memory.objects.filter(embedded_at__isnull=True).count() == 0
     assert giant.embeddings.count() == giant.windows.count() > 100
+
+
+def test_vectors_of_another_dimension_get_an_index_of_their_own(write, endpoint):
+    write("x")
+    vector_index.ensure_index.cache_clear()
+    embed_pending()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT indexdef FROM pg_indexes WHERE indexname = 'embedding_live_hnsw_2'")
+        (definition,) = cursor.fetchone()
+    assert "halfvec(2)" in definition
+    assert "WHERE (live AND (dimensions = 2))" in definition
 
 
 def test_vectors_of_another_model_stay_beside_the_new_ones(write, endpoint):
