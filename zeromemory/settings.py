@@ -313,5 +313,6 @@ LOGGING = {
     "loggers": {
         "celery.app.trace": {"level": "WARNING"},  # two lines for every task otherwise
         "celery.worker.strategy": {"level": "WARNING"},
+        "django.request": {"level": "ERROR"},  # a visitor's 404 is no fault of ours
     },
 }

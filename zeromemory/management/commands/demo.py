@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.core.management import call_command
 
 from memories.services import people
+from zeromemory import launch
 from zeromemory.management.commands import up
 
 
@@ -17,9 +18,10 @@ class Command(up.Command):
         call_command("load_demo", owner=people.OWNER, stdout=self.stdout)
 
     def what_to_look_at(self) -> list[str]:
+        address = launch.base_address()
         return [
             "Look first at:",
-            "  /reflections/  drafts that wait for your judgement, with their sources beside them",
-            "  /memories/     search with the ranker that agents use; open one to see why it ranks where it does",
-            "  /insights/     how the corpus ages",
+            f"  {address}/reflections/  drafts that wait for your judgement, with their sources beside them",
+            f"  {address}/memories/     search with the ranker that agents use, and see why each result ranks there",
+            f"  {address}/insights/     how the corpus ages",
         ]

@@ -95,6 +95,8 @@ class Command(BaseCommand):
     def _already_running(self, lock: InstanceLock) -> int:
         note = json.loads(lock.read_note() or "{}")
         self._say(f"Zero Memory is already running at {note.get('address')}/ (process {note.get('pid')}).")
+        if self.with_demo:
+            self.load_demo()
         return 0
 
     def _step(self, what: str, how: str) -> None:
