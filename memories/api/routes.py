@@ -85,12 +85,9 @@ def change_memory(
     if_match: IfMatch = None,
 ) -> Any:
     actor = acting(request)
-    memory = services.edit(
-        actor=actor,
-        memory=writable_memory_for(actor, memory_id),
-        expected_version=_version(if_match),
-        **_changes(body),
-    )
+    current = writable_memory_for(actor, memory_id)
+    expected = current.version if (version := _version(if_match)) is None else version
+    memory = services.edit(actor=actor, memory=current, expected_version=expected, **_changes(body))
     return answers.whole_answer(memory_for(actor, memory.pk), actor)
 
 

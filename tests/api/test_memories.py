@@ -70,6 +70,12 @@ def test_a_stale_change_is_a_conflict_and_touches_nothing(api):
     assert api.get(f"/memories/{first}").json()["source"] == "a"
 
 
+def test_a_change_without_a_version_applies_to_what_stands_now(api):
+    first = remember(api).json()["id"]
+    assert api.patch(f"/memories/{first}", {"source": "a"}).json()["version"] == 2
+    assert api.patch(f"/memories/{first}", {"source": "b"}).json()["version"] == 3
+
+
 def test_forget_and_restore_are_attributed(api):
     memory_id = remember(api).json()["id"]
     forgotten = api.post(f"/memories/{memory_id}/forget", {"reason": "no longer so"}).json()
