@@ -9,7 +9,7 @@ PYTEST := $(PYTHON_IN) -m pytest
 PROCESSES ?= auto
 export PYTHON
 
-help:  ## list the targets
+help:
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
 
 demo: environment  ## everything from nothing, with a demo corpus
