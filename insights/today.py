@@ -40,7 +40,7 @@ def today(request: HttpRequest) -> HttpResponse:
         "since": previous,
         "changes": _changes(actor, previous or now - FIRST_LOOK_BACK),
         "health": _health(),
-        "newest": [row_of(memory, ranking_rules(), now) for memory in _newest(actor)],
+        "newest": _newest(actor, now),
     }
     return render(request, "insights/today.html", context)
 
@@ -72,8 +72,9 @@ def _waiting(actor: Actor) -> dict[str, Any]:
     }
 
 
-def _newest(actor: Actor) -> list[Memory]:
-    return list(Memory.objects.live().visible_to(actor).for_list().order_by("-created_at", "-pk")[:NEWEST])
+def _newest(actor: Actor, now: datetime) -> list[dict[str, Any]]:
+    rules, live = ranking_rules(), Memory.objects.live().visible_to(actor)
+    return [row_of(memory, rules, now) for memory in live.for_list().order_by("-created_at", "-pk")[:NEWEST]]
 
 
 def _changes(actor: Actor, since: datetime) -> list[dict[str, Any]]:

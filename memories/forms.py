@@ -84,6 +84,11 @@ class MemoryForm(forms.Form):
         lines = [line.strip() for line in _LINE_END.split(self.cleaned_data["entities"])]
         return [self.known.get(line) or entity_of(line) for line in lines if line]
 
+    def clean(self) -> None:
+        # A hidden field has no place for its own error.
+        if "version" in self.errors:
+            self.add_error(None, "The form was not sent as it stood. Load the page again and repeat your change.")
+
     def clean_source(self) -> str:
         return str(self.cleaned_data["source"]).strip()
 

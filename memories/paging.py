@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from datetime import datetime
+from datetime import UTC, datetime
 from uuid import UUID
 
 from django.db.models import Q
@@ -36,6 +36,6 @@ def _read(cursor: str) -> tuple[datetime, UUID]:
         created_at = datetime.fromisoformat(moment)
         if created_at.tzinfo is None:
             raise ValueError("no time zone")
-        return created_at, UUID(memory_id)
-    except (ValueError, TypeError, AttributeError, binascii.Error, RecursionError) as error:
+        return created_at.astimezone(UTC), UUID(memory_id)
+    except (ValueError, TypeError, AttributeError, OverflowError, binascii.Error, RecursionError) as error:
         raise ValidationFailed("This cursor is not one of ours; start again without it.", field="cursor") from error

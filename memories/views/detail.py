@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from datetime import datetime
 from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse
@@ -58,8 +59,8 @@ def _facts(memory: Memory) -> list[dict[str, Any]]:
         {"label": "Learned", "when": memory.created_at},
         {"label": "Newest source", "when": memory.newest_source_at},
         {"label": "Last changed", "when": memory.updated_at},
-        {"label": "Valid from", "when": memory.valid_from},
-        {"label": "Valid until", "when": memory.valid_until},
+        _moment("Valid from", memory.valid_from),
+        _moment("Valid until", memory.valid_until),
         {"label": "Written by", "text": AUTHOR_WORDS[memory.author_kind]},
         {"label": "Author", "text": memory.author.get_username() if memory.author else None},
         {"label": "Agent", "text": memory.agent},
@@ -73,6 +74,10 @@ def _facts(memory: Memory) -> list[dict[str, Any]]:
     ]
     optional = {"Newest source", "Agent", "Session", "Source"}
     return [fact for fact in facts if fact["label"] not in optional or fact.get("text") or fact.get("when")]
+
+
+def _moment(label: str, when: datetime | None) -> dict[str, Any]:
+    return {"label": label, "when": when, "future": when is not None and when > timezone.now()}
 
 
 def _waiting(memory: Memory) -> dict[str, Any]:

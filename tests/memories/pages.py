@@ -21,7 +21,7 @@ class Element:
 
     @property
     def text(self) -> str:
-        return " ".join("".join(self.inside).split())
+        return " ".join(" ".join(self.inside).split())
 
 
 class Html(HTMLParser):

@@ -1,0 +1,49 @@
+"""A corpus in which every stored text is hostile."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+from memories import services
+from memories.access import actor_for_token, actor_for_user
+from memories.models import AuditEntry, Memory, User
+from tests.factories import add_entity, make_member, make_memory, make_scope, make_token, make_user
+from tests.reflections.factories import make_candidate, make_episodes
+
+MARKUP = (
+    "<script>alert(1)</script><img src=x onerror=alert(2)>\"'><svg/onload=alert(3)>"
+    "<iframe src=javascript:alert(4)></iframe><style>*{display:none}</style>{{ 7|add:7 }}{% debug %}</textarea>"
+    "<a href=javascript:alert(5)>x</a><!-- &lt;b&gt; ]]> --><form action=//evil.example><b>"
+)
+
+
+def plant(person: User, text: str = MARKUP) -> SimpleNamespace:
+    """Rows of *person* that hold *text* wherever a text is stored."""
+    scope = make_scope(person, slug="planted", name=text[:120])
+    actor_for_user(person)
+    token, _ = make_token(person, [scope], name=text[:80], hint="zm_<b>")
+    agent = actor_for_token(token, agent=text[:100])
+    memory = services.remember(
+        actor=agent, scope=scope, content=text, verbatim=text, source=f"javascript:alert(6) {text}", session=text[:120]
+    ).memory
+    add_entity(memory, text[:300], type=text[:40])
+    Memory.objects.filter(pk=memory.pk).update(embedding_error=text[:500])
+    gone = make_memory(f"gone {text}", scope=scope, agent=text[:120])
+    services.forget(actor=agent, memory=gone, reason=text)
+    newer = services.edit(actor=agent, memory=memory, expected_version=1, content=f"newer {text}")
+    services.link(actor=agent, source=newer, target=make_memory(f"tied {text}", scope=scope), type="relates_to")
+    episodes = make_episodes(scope, agent=text[:120], source=text)
+    candidate = make_candidate(scope, sources=episodes, draft=text, rationale=text, origin=text[:200])
+    decided = make_candidate(scope, sources=make_episodes(scope), draft=text, state="dismissed", reason=text)
+    member = make_member(scope, user=make_user(username=text[:150]))
+    AuditEntry.objects.create(actor=text[:200], action=text[:60], scope=scope, object_type=text[:40], object_id="1")
+    return SimpleNamespace(
+        scope=scope,
+        memory=newer,
+        old=memory,
+        gone=gone,
+        candidate=candidate,
+        decided=decided,
+        member=member,
+        token=token,
+    )
