@@ -29,7 +29,7 @@ def record(
     return AuditEntry.objects.create(
         user=actor.user if actor else None,
         token=actor.token if actor else None,
-        actor=label or (actor.label if actor else "system"),
+        actor=(label or (actor.label if actor else "system"))[:200],
         action=action,
         scope=scope,
         object_type=subject._meta.model_name or "",

@@ -13,6 +13,7 @@ from memories.entities import EntitySpec, canonical_name
 from memories.errors import PayloadTooLarge, ValidationFailed
 from memories.models import Kind, Link, Provenance
 from memories.models.memory import AuthorKind
+from memories.moments import is_within_reach
 
 MOST_BYTES: Final = 4 * 1024 * 1024
 MOST_ENTITIES = MOST_LINKS = 100
@@ -159,6 +160,8 @@ def check_aware(moment: datetime | None, field: str) -> None:
         return
     if not isinstance(moment, datetime) or timezone.is_naive(moment):
         raise ValidationFailed(f"{field} must be a date and time with a time zone.", field=field)
+    if not is_within_reach(moment):
+        raise ValidationFailed(f"{field} lies outside the calendar. Send a date from year 1 to 9999.", field=field)
 
 
 def check_choice(value: Any, choices: Sequence[Any], field: str) -> None:

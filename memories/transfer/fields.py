@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from memories.moments import is_within_reach
 from memories.transfer.errors import TransferError
 
 type Reader = Callable[[Any], Any]
@@ -83,10 +84,9 @@ def moment(value: Any) -> datetime:
         raise ValueError(wanted) from error
     if found.tzinfo is None:
         raise ValueError(wanted)
-    try:
-        return found.astimezone(UTC)
-    except OverflowError as error:
-        raise ValueError(wanted) from error
+    if not is_within_reach(found):
+        raise ValueError(wanted)
+    return found.astimezone(UTC)
 
 
 def written(value: Any) -> Any:

@@ -139,6 +139,8 @@ def test_the_list_filters_by_kind_state_and_words(api, scope):
         ({"content": "x", "created_at": "yesterday"}, "created_at"),
         ({"content": "x", "created_at": "2020-01-01T00:00:00"}, "created_at"),
         ({"content": "x", "valid_from": "2021-01-01T00:00:00Z", "valid_until": "2020-01-01T00:00:00Z"}, "valid_until"),
+        ({"content": "x", "created_at": "0001-01-01T00:00:00+14:00"}, "created_at"),
+        ({"content": "x", "valid_until": "9999-12-31T23:59:59-12:00"}, "valid_until"),
         ({"content": "x", "pinned": "perhaps"}, "pinned"),
         ({"content": "x", "entities": [{"name": ""}]}, "entities"),
         ({"content": "x", "links": [{"type": "knows", "target": str(uuid.uuid4())}]}, "links"),

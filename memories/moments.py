@@ -1,0 +1,12 @@
+"""PURE. The moments that can be stored and shown: a day inside what a date can hold, for the sake of time zones."""
+
+from datetime import UTC, datetime
+from typing import Final
+
+EARLIEST: Final = datetime(1, 1, 2, tzinfo=UTC)
+LATEST: Final = datetime(9999, 12, 30, tzinfo=UTC)
+
+
+def is_within_reach(moment: datetime) -> bool:
+    """Whether an aware *moment* survives storage, and display in every time zone."""
+    return EARLIEST <= moment <= LATEST
