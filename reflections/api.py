@@ -54,7 +54,7 @@ def list_reflections(
     state: Literal["pending", "snoozed", "approved", "dismissed"] = "pending",
     scope: Text | None = None,
 ) -> Any:
-    scopes = read_targets(acting(request), [scope] if scope else None)
+    scopes = read_targets(acting(request), None if scope is None else [scope])
     queue = Candidate.objects.filter(scope_id__in=scopes).in_tab(state)
     return {"candidates": [_answer(candidate) for candidate in queue.for_queue()[:MOST]], "total": queue.count()}
 

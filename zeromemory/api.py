@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import logging
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
@@ -125,5 +127,21 @@ def routes() -> tuple[list[Any], str, str]:
     patterns, app_name, namespace = api.urls
     for pattern in patterns:
         if isinstance(pattern, URLPattern) and pattern.name != "openapi-view":
-            pattern.callback = login_not_required(pattern.callback)
+            pattern.callback = login_not_required(_with_json_errors(pattern.callback))
     return patterns, app_name, namespace
+
+
+def _with_json_errors(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """A wrong method is refused before any handler of ours is asked: give it the shape of all other errors."""
+
+    @functools.wraps(view)
+    def answering(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        answer = view(request, *args, **kwargs)
+        if answer.status_code != 405:
+            return answer
+        allowed = answer.get("Allow", "")
+        refusal = _error(request, 405, "method_not_allowed", f"Use one of {allowed} here.")
+        refusal["Allow"] = allowed
+        return refusal
+
+    return answering

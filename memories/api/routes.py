@@ -52,7 +52,7 @@ def list_memories(
     cursor: str | None = None,
 ) -> Any:
     actor = acting(request)
-    rows = Memory.objects.in_scopes(read_targets(actor, [scope] if scope else None)).in_state(state)
+    rows = Memory.objects.in_scopes(read_targets(actor, None if scope is None else [scope])).in_state(state)
     rows = _of_kind(rows, kind)
     if q:
         rows = rows.with_words(q)

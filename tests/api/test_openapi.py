@@ -39,8 +39,15 @@ def test_an_unknown_call_is_a_404_in_json(api, path):
     assert api.get(path).json()["code"] == "not_found"
 
 
-def test_a_wrong_method_is_no_500(api):
-    assert api.call("delete", "/memories").status_code in (404, 405)
+def test_a_wrong_method_is_refused_in_json_and_names_the_right_ones(api):
+    answer = api.call("delete", "/memories")
+    assert (answer.status_code, answer.json()["code"]) == (405, "method_not_allowed")
+    assert {"GET", "POST"} <= set(answer.headers["Allow"].replace(" ", "").split(","))
+
+
+@pytest.mark.parametrize("path", ["/memories", "/reflections"])
+def test_an_empty_scope_never_means_all(api, path):
+    assert api.get(path, scope="").status_code == 400
 
 
 def test_config_shows_rows_with_versions(api):
