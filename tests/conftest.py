@@ -1,9 +1,12 @@
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 
 import pytest
 from django.test import Client, override_settings
 
-from memories.models import Scope, User
+from memories.models import FusionConfig, RankingConfig, Scope, User
+from memories.ranking import KIND_DEFAULTS
+from reflections.models import ReflectionConfig
 from tests.factories import make_scope, make_user
 
 PLAIN_STATIC = {
@@ -21,6 +24,24 @@ def _settings_for_tests() -> Iterator[None]:
     """Manifest storage answers 404 before collectstatic ran, so tests serve files by their plain names."""
     with override_settings(STORAGES=PLAIN_STATIC, AXES_ENABLED=False, PASSWORD_HASHERS=QUICK_HASHER):
         yield
+
+
+@pytest.fixture(autouse=True)
+def _shipped_configuration(request: pytest.FixtureRequest) -> None:
+    """A test that commits leaves every table empty; the rows of the migrations are written again for the next one.
+
+    Not by serialized_rollback: beside a browser Django sees another connection object, which has nothing to restore.
+    """
+    uses_database = {"db", "transactional_db", "live_server"} & set(request.fixturenames)
+    if not uses_database and not request.node.get_closest_marker("django_db"):
+        return
+    request.getfixturevalue("_django_db_helper")
+    if not RankingConfig.objects.exists():
+        RankingConfig.objects.bulk_create(
+            RankingConfig(kind=kind, **asdict(rule)) for kind, rule in KIND_DEFAULTS.items()
+        )
+        FusionConfig.objects.get_or_create(id=1)
+        ReflectionConfig.objects.get_or_create(id=1)
 
 
 @pytest.fixture

@@ -39,8 +39,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     ours = [item for item in items if "tests/browser/" in item.path.as_posix()]
     for item in ours:
         item.add_marker(pytest.mark.browser)
-        # Restored after each test, so that the configuration rows of the first migration are there again.
-        item.add_marker(pytest.mark.django_db(transaction=True, serialized_rollback=True))
+        item.add_marker(pytest.mark.django_db(transaction=True))
     if ours and executable() is None and not os.environ.get("CI"):
         reason = "CHROMIUM IS MISSING: no browser test runs. Install Chromium to run them."
         for item in ours:

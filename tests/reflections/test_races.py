@@ -14,7 +14,7 @@ from tests.factories import make_member
 from tests.reflections.factories import STAMP, make_candidate, make_episodes, person
 from tests.reflections.together import at_once
 
-pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def distillates() -> int:
