@@ -107,7 +107,7 @@ def faded_by_kind(ageing: Ageing, link: Link) -> Chart:
         summary=_faded_said(ageing),
         figure=_figure([bars], layout),
         table=Table(
-            ("Kind", "Memories", "Median age", "Half-life", "Faded", "Share faded"),
+            ("Kind", "Memories", "Faded", "Share faded", "Median age", "Half-life"),
             tuple(_kind_row(row, link) for row in kinds),
         ),
     )
@@ -169,10 +169,10 @@ def _kind_row(row: KindAgeing, link: Link) -> tuple[Cell, ...]:
     return (
         Cell(row.kind, row.kind, kind=row.kind),
         _count(row.live, link(kind=row.kind)),
-        Cell(days(row.median_age_days), row.median_age_days),
-        Cell(days(row.half_life_days), row.half_life_days),
         _count(row.faded, link(kind=row.kind, faded="1")) if row.live else Cell(None, None),
         Cell(percent(row.faded_share), row.faded_share),
+        Cell(days(row.median_age_days), row.median_age_days),
+        Cell(days(row.half_life_days), row.half_life_days),
     )
 
 
@@ -311,7 +311,7 @@ def _curve_layout(last: float, median: float | None) -> dict[str, Any]:
     layout["shapes"] = [{"type": "line", "x0": median, "x1": median, "y0": 0, "y1": 1}]
     inward = "left" if median < last / 2 else "right"
     text = f"median of all: {days(median)}"
-    layout["annotations"] = [{"x": median, "y": 1.0, "yanchor": "bottom", "xanchor": inward, "text": text}]
+    layout["annotations"] = [{"x": median, "y": 1.0, "yanchor": "bottom", "yshift": 4, "xanchor": inward, "text": text}]
     return layout
 
 

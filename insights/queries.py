@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -16,6 +15,7 @@ from memories.access import Actor, readable_scopes
 from memories.ageing import AGE_BUCKETS, Rules, age_days, in_bucket, is_faded
 from memories.configuration import ranking_rules
 from memories.models import Memory, Scope
+from memories.presentation import scope_names
 from memories.ranking import KINDS, KindRule
 
 
@@ -96,16 +96,6 @@ def ageing(*, actor: Actor, scope: Scope | None = None, now: datetime) -> Ageing
         by_kind=tuple(_kind(kind, rules[kind], groups.get(("kind", kind), _NOTHING)) for kind in KINDS),
         by_scope=tuple(_scope(row, names[row.pk], groups.get(("scope", str(row.pk)), _NOTHING)) for row in chosen),
     )
-
-
-def scope_names(scopes: Iterable[Scope]) -> dict[int, str]:
-    """The name of each scope by its key: the slug, or ``owner/slug`` where several share one."""
-    scopes = list(scopes)
-    uses = Counter(scope.slug.casefold() for scope in scopes)
-    return {
-        scope.pk: scope.slug if uses[scope.slug.casefold()] == 1 else f"{scope.owner.get_username()}/{scope.slug}"
-        for scope in scopes
-    }
 
 
 def _groups(scopes: list[Scope], rules: Rules, now: datetime) -> _Groups:

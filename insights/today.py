@@ -5,48 +5,82 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from django.contrib import messages
 from django.db.models import Count, Min
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 
+from insights.tasks import prepare_demo
 from memories import condition
 from memories.access import Actor, actor_for_request
 from memories.condition import Part
 from memories.configuration import ranking_rules
+from memories.errors import Forbidden
 from memories.history import changes_since, memories_of
 from memories.models import AuditEntry, Memory
 from memories.presentation import action_words, headline, row_of
 from memories.services.visits import note_visit
+from memories.transfer import demo
+from memories.views.fragments import is_fragment, page_or_part
 from reflections.models import Candidate
 
 NEWEST: Final = 5
 NAMED: Final = 3  # entries named for each kind of change
 FIRST_LOOK_BACK: Final = timedelta(days=7)
+# So long after a write its vector is made and it may have become part of a draft: until then the page looks again.
+SETTLED_AFTER: Final = timedelta(minutes=2)
 PAGES: Final = {"memory": "memory_detail", "candidate": "reflection_detail", "scope": "scope_detail"}
 
 
 @require_safe
 def today(request: HttpRequest) -> HttpResponse:
     actor, now = actor_for_request(request), timezone.now()
-    previous = note_visit(user=actor.user, now=now)
-    visible = Memory.objects.visible_to(actor)
-    if not visible.exists():
-        return render(request, "insights/today.html", _welcome(actor))
-    context = {
-        "queues": [_drafts(actor), _waiting(actor)],
+    context = _needs(actor, now)
+    if not is_fragment(request):
+        context |= _whole(actor, now, note_visit(user=actor.user, now=now))
+    return page_or_part(request, "insights/today.html", "needs", context)
+
+
+def _whole(actor: Actor, now: datetime, previous: datetime | None) -> dict[str, Any]:
+    if not Memory.objects.visible_to(actor).exists():
+        return _welcome(actor)
+    return {
         "since": previous,
         "changes": _changes(actor, previous or now - FIRST_LOOK_BACK),
         "health": _health(),
         "newest": _newest(actor, now),
     }
-    return render(request, "insights/today.html", context)
+
+
+@require_POST
+def load_demo(request: HttpRequest) -> HttpResponse:
+    """The rows at once; their vectors and the drafts from them follow in the worker."""
+    actor = actor_for_request(request)
+    if not actor.user.is_staff:
+        raise Forbidden("Only staff may load the demo corpus.")
+    report = demo.load(actor=actor, now=timezone.now())
+    prepare_demo.delay_on_commit(actor.user.get_username())
+    names = " and ".join(demo.SCOPES)
+    messages.success(request, f"Loaded {report.written} memories into {names}. Drafts from them follow in a minute.")
+    return redirect("today")
 
 
 def _welcome(actor: Actor) -> dict[str, Any]:
-    return {"welcome": True, "may_write": bool(actor.writable), "health": _health()}
+    return {
+        "welcome": True,
+        "may_write": bool(actor.writable),
+        "may_load": actor.user.is_staff,
+        "health": _health(),
+    }
+
+
+def _needs(actor: Actor, now: datetime) -> dict[str, Any]:
+    drafts, waiting = _drafts(actor), _waiting(actor)
+    arriving = Memory.objects.visible_to(actor).filter(recorded_at__gt=now - SETTLED_AFTER)
+    return {"queues": [drafts, waiting], "unsettled": arriving.exists()}
 
 
 def _health() -> list[Part]:

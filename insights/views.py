@@ -15,6 +15,7 @@ from insights.charts import CHARTS, Chart, Table, scope_table
 from insights.words import count
 from memories.access import Actor, actor_for_request, readable_scopes, scope_for
 from memories.models import Scope
+from memories.presentation import scope_names
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 SCOPES = "scopes"
@@ -30,7 +31,7 @@ def insights(request: HttpRequest) -> HttpResponse:
         ],
         "scopes": scope_table(ageing, memories_of(None), page_of),
         "scopes_csv": csv_of(SCOPES, None),
-        "names": list(queries.scope_names(readable_scopes(actor)).values()),
+        "names": list(scope_names(readable_scopes(actor)).values()),
         "decaying": _decaying_said(ageing),
         "links": _links(ageing),
         "faded_n": f"{count(ageing.faded)} of {count(ageing.live)}" if ageing.live else "",

@@ -184,13 +184,13 @@ PAGES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_every_page_opens(client_of, owner, page):
+@pytest.mark.parametrize("address", PAGES)
+def test_every_page_opens(client_of, owner, address):
     scope = make_scope(owner)
     make_token(owner, [scope])
     make_memory(scope=scope)
     change_ranking(user=owner, kind="fact", weight=1)
-    assert client_of(owner).get(f"/admin/{page}", follow=True).status_code == 200
+    assert client_of(owner).get(f"/admin/{address}", follow=True).status_code == 200
 
 
 @pytest.mark.behaviour("F32")

@@ -7,7 +7,7 @@ from django.db import DatabaseError, connection, transaction
 
 from memories.configuration import fusion_rule, ranking_rules, snapshot
 from memories.errors import Conflict, Forbidden, NotFound, ValidationFailed
-from memories.models import AuditEntry, ConfigVersion, FusionConfig, RankingConfig
+from memories.models import AuditEntry, ConfigVersion, FusionConfig
 from memories.ranking import KIND_DEFAULTS, UNKNOWN_RULE, FusionRule, KindRule
 from memories.services.config import change_fusion, change_ranking, remove_ranking, restore_ranking
 from tests.factories import make_user
@@ -204,7 +204,6 @@ def test_a_kept_version_can_not_be_rewritten(owner):
 
 @pytest.mark.django_db(transaction=True)
 def test_two_people_changing_one_row_at_once_leave_two_versions_or_a_conflict():
-    RankingConfig.objects.get_or_create(kind="fact", defaults={"weight": 0.9, "half_life_days": 365})
     users = [make_user(is_staff=True) for _ in range(2)]
     ready, answers = threading.Barrier(2), []
 

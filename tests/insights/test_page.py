@@ -139,9 +139,9 @@ def test_the_csv_holds_the_numbers_themselves(person, scope):
     now = timezone.now()
     make_corpus(scope, 60, now=now)
     rows = csv_of(person, "faded")
-    assert rows[0] == ["Kind", "Memories", "Median age", "Half-life", "Faded", "Share faded"]
+    assert rows[0] == ["Kind", "Memories", "Faded", "Share faded", "Median age", "Half-life"]
     assert [row[0] for row in rows[1:]] == list(KINDS)
-    faded = {row[0]: row[4] for row in rows[1:]}
+    faded = {row[0]: row[2] for row in rows[1:]}
     assert faded["task"] == str(counted("count(*)", f"kind = 'task' AND {FADED}", now=now))
 
 
