@@ -11,7 +11,7 @@ from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.models import Group
 from django.contrib.auth.views import redirect_to_login
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -124,6 +124,11 @@ class AuditEntryAdmin(ReadOnlyAdmin):
     search_fields = ("actor", "object_id")
     ordering = ("-at", "-pk")
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[AuditEntry]:
+        """Accounts, configuration, and the scopes the person may read: a reason can quote what a memory says."""
+        readable = actor_for_request(request).readable
+        return AuditEntry.objects.filter(Q(scope__isnull=True) | Q(scope_id__in=readable)).select_related("scope")
+
 
 class NewPersonForm(forms.ModelForm):
     """Without a password: whoever is new chooses one after following a one-time link."""
@@ -215,6 +220,7 @@ class MemoryAdmin(ReadOnlyAdmin):
     list_filter = ("kind", "pinned")
     search_fields = ("id",)
     search_help_text = "The id of a memory"
+    exclude = ("superseded_by",)  # its headline may belong to a scope that the person cannot read
     ordering = ("-created_at", "-pk")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Memory]:
