@@ -87,6 +87,14 @@ def test_exporting_twice_gives_identical_bytes(owner):
     assert exported(scope) == exported(scope)
 
 
+def test_memories_stand_in_the_order_in_which_they_were_learned(owner):
+    scope = make_scope(owner)
+    for days in (3, 40, 1):
+        make_memory(f"{days} days ago", scope=scope, age_days=days)
+    contents = [json.loads(line).get("content") for line in exported(scope).splitlines()]
+    assert contents[2:] == ["40 days ago", "3 days ago", "1 days ago"]
+
+
 @pytest.mark.behaviour("Z87", "F11")
 def test_importing_twice_adds_nothing_the_second_time(owner):
     scope = a_lived_in_scope(owner)
@@ -113,7 +121,7 @@ def test_a_scope_is_rebuilt_with_its_name_and_policy(owner):
 
 
 def test_every_column_of_a_memory_travels():
-    here_only = {"content_sha256", "embedded_at", "embedding_error", "embedding_claimed_at"}
+    here_only = {"content_sha256", "embedded_at", "embedded_with", "embedding_error", "embedding_claimed_at"}
     columns = {field.name for field in Memory._meta.concrete_fields}
     assert columns - here_only <= set(_MEMORY.fields)
 
