@@ -39,13 +39,17 @@ _NOW: Final = {
     "live_memory": "m.invalidated_at IS NULL",
     "valid": "(m.valid_until IS NULL OR m.valid_until > now())",
 }
+# An edit and an import keep the date something was learned, so that date alone does not tell which version stood. A
+# version that was written later, in place of one that still stood, did not.
 _BACK_THEN: Final = {
     "live_window": "true",
     "live_embedding": "true",
     "live_memory": "true",
     "valid": (
         "(m.invalidated_at IS NULL OR m.invalidated_at > %(as_of)s) "
-        "AND (m.valid_until IS NULL OR m.valid_until > %(as_of)s) AND m.created_at <= %(as_of)s"
+        "AND (m.valid_until IS NULL OR m.valid_until > %(as_of)s) AND m.created_at <= %(as_of)s "
+        "AND (m.recorded_at <= %(as_of)s OR NOT EXISTS ("
+        "SELECT FROM memories earlier WHERE earlier.superseded_by_id = m.id AND earlier.invalidated_at > %(as_of)s))"
     ),
 }
 

@@ -41,14 +41,6 @@ class MemoryQuerySet(models.QuerySet):
         """One of STATES."""
         return self.filter(STATES[name])
 
-    def as_of(self, moment: datetime) -> Self:
-        """What was live at *moment*."""
-        return self.filter(
-            Q(invalidated_at__isnull=True) | Q(invalidated_at__gt=moment),
-            Q(valid_until__isnull=True) | Q(valid_until__gt=moment),
-            created_at__lte=moment,
-        )
-
     def visible_to(self, actor: Actor) -> Self:
         return self.filter(scope_id__in=actor.readable)
 

@@ -17,7 +17,7 @@ from memories.models import Kind, Memory
 from memories.models.memory import AuthorKind
 from memories.querysets import OPENING
 from memories.ranking import AGEING, IGNORABLE, Factors, FusionRule, Scored, rank
-from memories.services.validation import check_aware, check_choice, check_storable
+from memories.services.validation import CLOCK_SKEW, check_aware, check_choice, check_storable
 from memories.words import QUERY_LENGTH, memory_id_in, searchable, words_of
 from zeromemory.embedding import EmbedderError, get_embedder
 
@@ -132,6 +132,8 @@ def _check_filters(filters: Filters) -> None:
         check_aware(getattr(filters, field), field)
 
 
+    if filters.as_of and filters.as_of > timezone.now() + CLOCK_SKEW:
+        raise ValidationFailed("as_of lies in the future. Name a moment that has been.", field="as_of")
 def _meaning(query: str) -> tuple[Meaning | None, list[str]]:
     try:
         embedder = get_embedder()

@@ -12,7 +12,7 @@ from memories.access import actor_for_token, actor_for_user
 from memories.errors import NotFound, ValidationFailed
 from memories.models import AuditEntry, Embedding, FusionConfig, Scope, UsageEvent, Window
 from memories.recall import recall
-from memories.services import forget, remember, restore, supersede
+from memories.services import edit, forget, remember, restore, supersede
 from tests.factories import (
     DIMENSIONS,
     MODEL,
@@ -99,6 +99,29 @@ def test_as_of_shows_what_was_live_then(actor, scope):
     )  # fmt: skip
     make_memory(f"{QUERY} new", scope=scope, age_days=5, vector=unit(1))
     assert ids(find_in(scope, as_of=now - timedelta(days=50))) == [then_live.pk]
+
+
+def test_as_of_a_moment_before_an_edit_shows_the_text_of_that_moment_alone(actor, scope):
+    first = make_memory(f"{QUERY} first", scope=scope, age_days=30)
+    moments = [timezone.now()]
+    second = edit(actor=actor, memory=first, expected_version=1, content=f"{QUERY} second")
+    moments.append(timezone.now())
+    third = edit(actor=actor, memory=second, expected_version=2, content=f"{QUERY} third")
+    moments.append(timezone.now())
+    shown = [ids(find_in(scope, as_of=moment)) for moment in (timezone.now() - timedelta(days=9), *moments)]
+    assert shown == [[first.pk], [first.pk], [second.pk], [third.pk]]
+
+
+def test_as_of_shows_two_memories_that_stood_side_by_side_before_one_gave_way(actor, scope):
+    one, two = (make_memory(f"{QUERY} {name}", scope=scope, age_days=30) for name in "ab")
+    moment = timezone.now()
+    supersede(actor=actor, memory=one, replacement=two)
+    assert set(ids(find_in(scope, as_of=moment))) == {one.pk, two.pk}
+
+
+def test_as_of_shows_what_was_imported_later_and_learned_before(scope):
+    imported = make_memory(f"{QUERY} imported", scope=scope, age_days=30, external_id="line 1")
+    assert ids(find_in(scope, as_of=timezone.now() - timedelta(days=9))) == [imported.pk]
 
 
 FILTERS = [
@@ -231,6 +254,7 @@ def test_an_empty_query_is_refused(actor, query):
         {"scopes": []},
         {"scopes": [""]},
         {"as_of": datetime(2026, 1, 1)},  # noqa: DTZ001  naive on purpose
+        {"as_of": timezone.now() + timedelta(days=1)},
         {"created_from": datetime(2026, 1, 1)},  # noqa: DTZ001
         {"author_kind": "robot"},
         {"entity": "a\x00"},
