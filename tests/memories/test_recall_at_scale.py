@@ -1,10 +1,11 @@
 """Recall over thousands of memories: the plan uses both partial indexes, and the index finds what comparing finds."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from django.db import connection
+from django.db import connection, connections, transaction
 
 from memories.candidates import Filters, Search, _parameters, _statement, candidates
 from memories.models import Scope, User
@@ -108,7 +109,23 @@ def test_the_index_goes_on_until_the_filters_have_let_enough_through(crowd):
 
 
 def test_what_the_scan_needed_to_be_told_does_not_outlive_the_statement(crowd):
-    candidates(search_in(crowd))
+    with ThreadPoolExecutor(1) as elsewhere:  # a connection of its own, outside the test's transaction
+        during, after = elsewhere.submit(told_during_and_after, search_in(crowd)).result()
+    assert (during, after) == ("relaxed_order", "off")
+
+
+def told_during_and_after(search):
+    try:
+        with transaction.atomic():
+            candidates(search)
+            during = iterative_scan()
+        candidates(search)
+        return during, iterative_scan()
+    finally:
+        connections.close_all()
+
+
+def iterative_scan():
     with connection.cursor() as cursor:
         cursor.execute("SELECT current_setting('hnsw.iterative_scan')")
-        assert cursor.fetchone()[0] in ("relaxed_order", "off")  # local to the test's own transaction
+        return cursor.fetchone()[0]
