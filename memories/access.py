@@ -10,6 +10,9 @@ from django.http import HttpRequest
 
 from memories.errors import Conflict, Forbidden, NotFound, ValidationFailed
 from memories.models import Membership, Memory, Role, Scope, Token, User
+from memories.words import UNSTORABLE
+
+_NO_SCOPE = "There is no such scope here. Check its name, or the scopes of the token."
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +112,13 @@ def readable_scopes(actor: Actor) -> list[Scope]:
 
 def scope_for(actor: Actor, name: str) -> Scope:
     """The readable scope called *name*: a slug, or ``owner/slug`` where several people use one slug."""
+    if UNSTORABLE.search(name):
+        raise NotFound(_NO_SCOPE, field="scope")
     owner, _, slug = name.strip().rpartition("/")
     found = Scope.objects.filter(Q(slug__iexact=slug), pk__in=actor.readable).select_related("owner")
     matches = list(found.filter(owner__username=owner) if owner else found)
     if not matches:
-        raise NotFound("There is no such scope here. Check its name, or the scopes of the token.", field="scope")
+        raise NotFound(_NO_SCOPE, field="scope")
     if len(matches) > 1:
         names = ", ".join(sorted(f"{scope.owner.get_username()}/{scope.slug}" for scope in matches))
         raise Conflict(f"Several scopes are called {slug!r}: name one of {names}.", field="scope")

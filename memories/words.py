@@ -9,7 +9,7 @@ from typing import Final
 QUERY_LENGTH: Final = 8000
 MOST_WORDS: Final = 200  # the database keeps the 63 that matter most
 
-_UNSTORABLE: Final = re.compile(r"[\x00\ud800-\udfff]")
+UNSTORABLE: Final = re.compile(r"[\x00\ud800-\udfff]")
 _EDGES: Final = re.compile(r"^[\W_]+|[\W_]+$")
 # Scripts written without spaces (and Korean, whose particles cling to the word): searched by pairs of characters.
 UNSPACED: Final = (
@@ -36,7 +36,7 @@ class Word:
 
 def searchable(query: str) -> str:
     """The query as PostgreSQL can store it and in composed form, cut to QUERY_LENGTH characters."""
-    return unicodedata.normalize("NFKC", _UNSTORABLE.sub(" ", query[:QUERY_LENGTH]))
+    return unicodedata.normalize("NFKC", UNSTORABLE.sub(" ", query[:QUERY_LENGTH]))
 
 
 def words_of(query: str) -> list[Word]:

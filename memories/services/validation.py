@@ -1,6 +1,5 @@
 """What may be written, with the sentence for what may not. The one place, for every way in."""
 
-import re
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from memories.errors import PayloadTooLarge, ValidationFailed
 from memories.models import Kind, Link, Provenance
 from memories.models.memory import AuthorKind
 from memories.moments import is_within_reach
+from memories.words import UNSTORABLE
 
 MOST_BYTES: Final = 4 * 1024 * 1024
 MOST_ENTITIES = MOST_LINKS = 100
@@ -27,8 +27,6 @@ LENGTHS: Final = {
     "agent": 120,
 }
 ENTITY_NAME_LENGTH, ENTITY_TYPE_LENGTH = 300, 40
-
-_UNSTORABLE: Final = re.compile(r"[\x00\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +102,7 @@ def check_line(text: str, field: str) -> None:
 def check_storable(text: Any, field: str) -> None:
     if not isinstance(text, str):
         raise ValidationFailed(f"The {field.replace('_', ' ')} must be text.", field=field)
-    if _UNSTORABLE.search(text):
+    if UNSTORABLE.search(text):
         raise ValidationFailed(
             f"The {field.replace('_', ' ')} holds a NUL or half of a surrogate pair, which no text may. Remove it.",
             field=field,

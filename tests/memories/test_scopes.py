@@ -180,3 +180,9 @@ def test_the_role_is_said_in_a_word(owner, scope):
         "writer": "Writer",
         "admin": "Admin",
     }
+
+
+@pytest.mark.parametrize("name", ["ho\x00me", "\ud800", "own\x00er/home", "\udfff/home"])
+def test_a_name_that_no_text_may_be_is_no_scope(owner, scope, name):
+    with pytest.raises(NotFound):
+        scope_for(actor_for_user(owner), name)
