@@ -124,10 +124,10 @@ def explain(error: psycopg.Error, settings: dict[str, Any]) -> str:
 
 
 def _sql_states(error: BaseException | None) -> Iterator[str]:
-    """The SQLSTATE of *error* and of everything that caused it: Django wraps the driver's errors, sometimes twice."""
+    """The SQLSTATE of *error* and of all it came from: Django wraps the driver's errors, sometimes twice."""
     while error is not None:
         yield getattr(error, "sqlstate", None) or ""
-        error = error.__cause__
+        error = error.__cause__ or error.__context__
 
 
 def _parameters() -> dict[str, Any]:

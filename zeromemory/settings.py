@@ -286,6 +286,8 @@ if BROKER_URL.startswith("filesystem://"):
 
 # Embedding -----------------------------------------------------------------------------------
 
+# onnxruntime would otherwise report its use to its maker, and keep an identifier in the home folder.
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 EMBEDDER = _text("ZEROMEMORY_EMBEDDER") or "local"
 EMBEDDER_MODEL_PATH = _text("ZEROMEMORY_EMBEDDER_PATH")
 EMBEDDER_KEY = _text("ZEROMEMORY_EMBEDDER_KEY")

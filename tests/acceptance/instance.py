@@ -10,9 +10,10 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -30,6 +31,14 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+@contextlib.contextmanager
+def open_folder() -> Iterator[Path]:
+    """A folder that the database server's own user can reach. pytest closes its temporary folders to others."""
+    with tempfile.TemporaryDirectory(prefix="zeromemory-test-") as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
 def wait_until(done: Callable[[], object], seconds: float, what: str) -> None:
     deadline = time.monotonic() + seconds
     while not done():
@@ -42,15 +51,18 @@ class Instance:
 
     def __init__(self, folder: Path, **environment: str) -> None:
         self.folder = folder
+        self.home = folder.parent / f"home of {folder.name}"
+        self.home.mkdir(parents=True)
         self.port = free_port()
         inherited = {
             name: value
             for name, value in os.environ.items()
-            if not name.startswith(("ZEROMEMORY_", "DATABASE_URL", "DJANGO_", "PYTEST_"))
+            if not name.startswith(("ZEROMEMORY_", "DATABASE_URL", "DJANGO_", "PYTEST_", "ORT_", "XDG_"))
         }
         self.environment = inherited | {
             "ZEROMEMORY_DATA": str(folder),
             "ZEROMEMORY_BIND": f"127.0.0.1:{self.port}",
+            "HOME": str(self.home),
             "HTTP_PROXY": DEAD_PROXY,
             "HTTPS_PROXY": DEAD_PROXY,
             "NO_PROXY": "127.0.0.1,localhost",

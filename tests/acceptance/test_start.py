@@ -15,17 +15,18 @@ import httpx
 import psutil
 import pytest
 
-from tests.acceptance.instance import Instance, wait_until
+from tests.acceptance.instance import Instance, open_folder, wait_until
 
 pytestmark = pytest.mark.slow
 PASSWORD = "a long enough passphrase"
 
 
 @pytest.fixture(scope="module")
-def instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
-    found = Instance(tmp_path_factory.mktemp("start") / "data of 'somebody'")
-    yield found
-    found.remove()
+def instance() -> Iterator[Instance]:
+    with open_folder() as folder:
+        found = Instance(folder / "data of 'somebody'")
+        yield found
+        found.remove()
 
 
 @pytest.fixture
@@ -141,6 +142,10 @@ def test_ctrl_c_ends_every_process_it_started(running):
     assert time.monotonic() - began < 20
     assert running.processes() == []
     assert "Everything has ended" in running.output
+
+
+def test_nothing_was_written_into_the_home_folder(instance):
+    assert [path.name for path in instance.home.rglob("*")] == []
 
 
 def test_a_restart_finds_its_data_and_needs_no_link(running):

@@ -1,6 +1,5 @@
 """``DATABASE_URL``: which databases are accepted, and the sentence for each that is not."""
 
-import os
 import socket
 import subprocess
 from collections.abc import Iterator
@@ -11,7 +10,7 @@ from urllib.parse import quote
 import psycopg
 import pytest
 
-from tests.acceptance.instance import Instance, free_port, wait_until
+from tests.acceptance.instance import Instance, free_port, open_folder, wait_until
 from zeromemory import embedded
 from zeromemory.lib import server_user
 
@@ -34,29 +33,26 @@ class Server:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("server")
-    identity = server_user.run_as(folder / "cluster")
-    if identity:
-        server_user.open_way_to(folder / "cluster")
-        os.chown(folder, identity["user"], identity["group"])
-    secret = folder / "password"
-    secret.write_text(PASSWORD)
-    secret.chmod(0o644)
-    initdb = [embedded.binary("initdb"), "-D", folder / "cluster", "-U", "postgres", "-A", "scram-sha-256"]
-    subprocess.run([*initdb, f"--pwfile={secret}", "-E", "UTF8"], check=True, capture_output=True, cwd="/", **identity)
-    port = free_port()
-    options = ["-p", str(port), "-h127.0.0.1", "-k", "", "-cfsync=off"]
-    process = subprocess.Popen(
-        [embedded.binary("postgres"), "-D", folder / "cluster", *options],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/", **identity,
-    )  # fmt: skip
-    found = Server(port)
-    wait_until(lambda: _answers(found), 60, "the server answers")
-    found.run("CREATE DATABASE memory")
-    yield found
-    process.terminate()
-    process.wait(30)
+def server() -> Iterator[Server]:
+    with open_folder() as folder:
+        identity = server_user.run_as(folder / "cluster")
+        server_user.give(folder, identity)
+        secret = folder / "password"
+        secret.write_text(PASSWORD)
+        initdb = [embedded.binary("initdb"), "-D", folder / "cluster", "-U", "postgres", "-A", "scram-sha-256"]
+        subprocess.run([*initdb, f"--pwfile={secret}", "-EUTF8"], check=True, capture_output=True, cwd="/", **identity)
+        port = free_port()
+        options = ["-p", str(port), "-h127.0.0.1", "-k", "", "-cfsync=off"]
+        process = subprocess.Popen(
+            [embedded.binary("postgres"), "-D", folder / "cluster", *options],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/", **identity,
+        )  # fmt: skip
+        found = Server(port)
+        wait_until(lambda: _answers(found), 60, "the server answers")
+        found.run("CREATE DATABASE memory")
+        yield found
+        process.terminate()
+        process.wait(30)
 
 
 def _answers(server: Server) -> bool:
@@ -76,64 +72,63 @@ def refusal(folder: Path, url: str) -> str:
     return done.stderr
 
 
-def test_a_password_of_odd_characters_works_as_it_is(tmp_path, server):
-    instance = Instance(tmp_path / "data", DATABASE_URL=server.url(), ZEROMEMORY_EMBEDDER="none")
+def test_a_password_of_odd_characters_works_as_it_is(folder, server):
+    instance = Instance(folder / "data", DATABASE_URL=server.url(), ZEROMEMORY_EMBEDDER="none")
     instance.start()
     assert instance.interrupt() == 0
     assert "127.0.0.1" in instance.output
-    assert not (tmp_path / "data" / "postgres").exists()
+    assert not (folder / "data" / "postgres").exists()
 
 
-def test_a_percent_encoded_password_works_too(tmp_path, server):
-    instance = Instance(tmp_path / "data", DATABASE_URL=server.url(password=quote(PASSWORD, safe="")))
+def test_a_percent_encoded_password_works_too(folder, server):
+    instance = Instance(folder / "data", DATABASE_URL=server.url(password=quote(PASSWORD, safe="")))
     assert instance.run("migrate", "--check").returncode in (0, 1)
     assert "database" in (report := instance.run("doctor").stdout)
     assert "PROBLEM  database" not in report
 
 
-def test_a_wrong_password_is_named_and_not_shown(tmp_path, server):
-    said = refusal(tmp_path, server.url(password="wrong$secret"))
+def test_a_wrong_password_is_named_and_not_shown(folder, server):
+    said = refusal(folder, server.url(password="wrong$secret"))
     assert "refused the password of user 'postgres'" in said
     assert "wrong$secret" not in said
 
 
-def test_a_missing_password_is_named(tmp_path, server):
-    assert "refused the password" in refusal(tmp_path, f"postgresql://postgres@127.0.0.1:{server.port}/memory")
+def test_a_missing_password_is_named(folder, server):
+    assert "refused the password" in refusal(folder, f"postgresql://postgres@127.0.0.1:{server.port}/memory")
 
 
-def test_a_missing_database_is_named_with_the_command_that_makes_it(tmp_path, server):
-    assert "createdb -O postgres absent" in refusal(tmp_path, server.url(name="absent"))
+def test_a_missing_database_is_named_with_the_command_that_makes_it(folder, server):
+    assert "createdb -O postgres absent" in refusal(folder, server.url(name="absent"))
 
 
-def test_an_unreachable_server_is_named_with_its_port(tmp_path):
+def test_an_unreachable_server_is_named_with_its_port(folder):
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         port = closed.getsockname()[1]
-        said = refusal(tmp_path, f"postgresql://somebody:secret@127.0.0.1:{port}/memory")
+        said = refusal(folder, f"postgresql://somebody:secret@127.0.0.1:{port}/memory")
     assert f"127.0.0.1, port {port}" in said
     assert "secret" not in said
 
 
-def test_a_server_without_pgvector_is_refused_with_the_way_to_get_it(tmp_path, server):
+def test_a_server_without_pgvector_is_refused_with_the_way_to_get_it(folder, server):
     server.run("CREATE DATABASE without_vector")
     server.run("ALTER DATABASE without_vector SET extension_control_path = '/nowhere'")
-    said = refusal(tmp_path, server.url(name="without_vector"))
+    said = refusal(folder, server.url(name="without_vector"))
     assert "no pgvector extension" in said
     assert "-pgvector" in said
 
 
-def test_a_server_whose_pgvector_is_too_old_is_refused(tmp_path, server):
-    folder = tmp_path / "extension"
-    folder.mkdir()
-    (folder / "vector.control").write_text("default_version = '0.7.4'\n")
-    server_user.open_way_to(folder / "vector.control")
+def test_a_server_whose_pgvector_is_too_old_is_refused(folder, server):
+    extension = folder / "extension"
+    extension.mkdir()
+    (extension / "vector.control").write_text("default_version = '0.7.4'\n")
     server.run("CREATE DATABASE old_vector")
-    server.run(f"ALTER DATABASE old_vector SET extension_control_path = '{tmp_path}'")
-    assert "pgvector 0.7.4; Zero Memory needs 0.8 or newer" in refusal(tmp_path / "data", server.url(name="old_vector"))
+    server.run(f"ALTER DATABASE old_vector SET extension_control_path = '{folder}'")
+    assert "pgvector 0.7.4; Zero Memory needs 0.8 or newer" in refusal(folder / "data", server.url(name="old_vector"))
 
 
-def test_a_user_who_may_not_create_tables_is_told_whom_to_ask(tmp_path, server):
+def test_a_user_who_may_not_create_tables_is_told_whom_to_ask(folder, server):
     server.run("CREATE ROLE guest LOGIN PASSWORD 'guest'")
     server.run("CREATE DATABASE not_mine")
-    said = refusal(tmp_path, server.url(user="guest", password="guest", name="not_mine"))
+    said = refusal(folder, server.url(user="guest", password="guest", name="not_mine"))
     assert "may not set up this database" in said

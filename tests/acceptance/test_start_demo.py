@@ -5,19 +5,20 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from tests.acceptance.instance import Instance
+from tests.acceptance.instance import Instance, open_folder
 from tests.acceptance.test_start import PASSWORD, browser, post
 
 pytestmark = [pytest.mark.slow, pytest.mark.behaviour("F55")]
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
-    instance = Instance(tmp_path_factory.mktemp("demo") / "data")
-    instance.start("demo")
-    yield instance
-    instance.interrupt()
-    instance.remove()
+def demo() -> Iterator[Instance]:
+    with open_folder() as folder:
+        instance = Instance(folder / "data")
+        instance.start("demo")
+        yield instance
+        instance.interrupt()
+        instance.remove()
 
 
 @pytest.fixture(scope="module")
