@@ -29,7 +29,7 @@ def versions(memory: Memory, actor: Actor) -> list[Memory]:
     """Every version the actor may read, newest first; one entry where nothing was ever replaced."""
     with connection.cursor() as cursor:
         cursor.execute(load("version_chain"), {"memory": memory.pk})
-        ids = [row[0] for row in cursor.fetchall()]
+        ids = {row[0] for row in cursor.fetchall()} | {memory.pk}  # a damaged chain has no end to start from
     chain = _named(actor).filter(pk__in=ids)
     return sorted(chain, key=lambda row: (row.invalidated_at is None, row.recorded_at, row.version), reverse=True)
 

@@ -66,7 +66,7 @@ def retire_in_favour(*, actor: Actor, memory: Memory, replacement: Memory, reaso
     """
     if memory.pk == replacement.pk:
         raise ValidationFailed("A memory cannot supersede itself.", field="links")
-    memory = locked(actor, memory)
+    memory, replacement = locked(actor, memory), locked(actor, replacement)
     if memory.superseded_by_id == replacement.pk:
         return False
     if replacement.state != "live":

@@ -88,7 +88,8 @@ def _first(scope: Scope, **key: str) -> Memory | None:
 def _twin(scope: Scope, draft: Draft) -> Memory | None:
     sha = content_hash(draft.content)
     take_turns(scope.pk, "content", sha)
-    return Memory.objects.live().filter(scope=scope, kind=draft.kind, content_sha256=sha).order_by("pk").first()
+    alike = Memory.objects.live().filter(scope=scope, kind=draft.kind, content_sha256=sha)
+    return alike.select_for_update(of=("self",)).order_by("pk").first()  # held, so that it stays live until the commit
 
 
 def _new_row(actor: Actor, scope: Scope, draft: Draft) -> Memory:

@@ -7,8 +7,10 @@ from hypothesis import strategies as st
 
 from memories.access import actor_for_token, actor_for_user
 from memories.errors import Conflict, Forbidden, NotFound, ValidationFailed, ZeroMemoryError
+from memories.history import versions
 from memories.models import AuditEntry, Link, Memory
 from memories.services import forget, link, pin, restore, supersede, unpin
+from memories.services.lifecycle import retire_in_favour
 from tests.factories import make_member, make_memory, make_scope, make_token, make_user
 
 pytestmark = pytest.mark.django_db
@@ -80,6 +82,21 @@ def test_a_memory_whose_twin_lives_cannot_be_restored(actor, scope):
     make_memory("the same", scope=scope)
     with pytest.raises(Conflict, match="exactly the same"):
         restore(actor=actor, memory=memory)
+
+
+def test_the_versions_of_a_damaged_chain_hold_the_memory_itself(actor, scope):
+    one, two = (make_memory(scope=scope, invalidated_at=timezone.now(), invalidated_actor="x") for _ in range(2))
+    Memory.objects.filter(pk=one.pk).update(superseded_by=two)
+    Memory.objects.filter(pk=two.pk).update(superseded_by=one)
+    assert one in versions(one, actor)
+    assert two in versions(two, actor)
+
+
+def test_a_replacement_is_looked_at_anew_before_anything_is_retired(actor, scope):
+    old, new = make_memory(scope=scope), make_memory(scope=scope)
+    forget(actor=actor, memory=Memory.objects.get(pk=new.pk))
+    with pytest.raises(Conflict, match="itself retired"):
+        retire_in_favour(actor=actor, memory=old, replacement=new)
 
 
 def test_superseding_retires_in_favour_of_the_replacement(actor, scope):

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from memories import services
 from memories.access import actor_for_token, actor_for_user
-from memories.models import Reinforcement
+from memories.models import Memory, Reinforcement
 from tests.factories import add_entity, make_member, make_memory, make_scope, make_token, make_user
 from tests.memories.pages import Html, text_of
 from tests.queries import queries_of, recorded_queries
@@ -261,6 +261,13 @@ def test_the_scope_leads_to_its_memories_where_two_share_a_name(client_of, owner
 
 
 # Queries -------------------------------------------------------------------------------------
+
+
+def test_a_chain_that_goes_in_a_circle_still_has_its_page(mine, scope):
+    one, two = (make_memory(scope=scope, invalidated_at=timezone.now(), invalidated_actor="x") for _ in range(2))
+    Memory.objects.filter(pk=one.pk).update(superseded_by=two)
+    Memory.objects.filter(pk=two.pk).update(superseded_by=one)
+    assert page(mine, one).status_code == 200
 
 
 def test_the_queries_do_not_grow_with_versions_links_and_entities(mine, scope, actor):

@@ -1,6 +1,7 @@
 """Several writers at the same moment, each with a real connection and a real transaction."""
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -10,7 +11,7 @@ from memories import embedding_queue
 from memories.access import actor_for_user
 from memories.errors import Conflict, ZeroMemoryError
 from memories.models import AuditEntry, Embedding, Entity, Link, Memory
-from memories.services import EntitySpec, edit, forget, pin, remember, restore, supersede, writing
+from memories.services import EntitySpec, LinkSpec, edit, forget, pin, remember, restore, supersede, writing
 from tests.factories import make_memory
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -185,6 +186,37 @@ class somebody_holding:  # noqa: N801  reads as a phrase where it is used
     def __exit__(self, *_):
         self.done.set()
         self.thread.join()
+
+
+def test_two_duplicates_that_supersede_each_other_leave_one_live(actor, scope):
+    one, two = make_memory("one", scope=scope), make_memory("two", scope=scope)
+    outcomes = at_once(
+        lambda: remember(actor=actor, scope=scope, content="one", links=[LinkSpec("supersedes", two.pk)]),
+        lambda: remember(actor=actor, scope=scope, content="two", links=[LinkSpec("supersedes", one.pk)]),
+    )
+    assert len(errors(outcomes)) <= 1
+    assert Memory.objects.live().exists()
+    assert not Memory.objects.filter(superseded_by__superseded_by__isnull=False).exists()
+
+
+def test_a_duplicate_waits_for_whoever_is_retiring_its_twin_and_becomes_a_memory_of_its_own(actor, scope):
+    twin, replacement = make_memory("one", scope=scope), make_memory("two", scope=scope)
+    retiring, written = threading.Event(), []
+
+    def write():
+        retiring.wait(timeout=30)
+        written.append(remember(actor=actor, scope=scope, content="one"))
+        connections.close_all()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    with transaction.atomic():
+        supersede(actor=actor, memory=twin, replacement=replacement)
+        retiring.set()
+        time.sleep(1)
+    writer.join()
+    assert not written[0].deduplicated
+    assert written[0].memory.state == "live"
 
 
 def test_two_sweeps_at_once_embed_each_window_once(actor, scope):
