@@ -24,7 +24,8 @@ def forget(*, actor: Actor, memory: Memory, reason: str = "") -> Memory:
 def restore(*, actor: Actor, memory: Memory, reason: str = "") -> Memory:
     """Bring a retired memory back, and cut the ``supersedes`` links that point at it.
 
-    Raises Conflict when it is not retired, or when a live one says exactly the same.
+    Raises Conflict when it is not retired, or when a live one says exactly the same. Imports keep rows of one text
+    apart that were apart where they came from, so a row with an external id comes back beside its twin.
     """
     check_line(reason, "reason")
     with writing():
@@ -32,7 +33,8 @@ def restore(*, actor: Actor, memory: Memory, reason: str = "") -> Memory:
         memory = locked(actor, memory)
         if not memory.invalidated_at:
             raise Conflict("This memory is not forgotten, so there is nothing to restore.")
-        refuse_twin(memory)
+        if not memory.external_id:
+            refuse_twin(memory, beside_imported=True)
         cut = list(Link.objects.filter(target=memory, type=Link.Type.SUPERSEDES).values_list("source_id", flat=True))
         Link.objects.filter(target=memory, type=Link.Type.SUPERSEDES).delete()
         _revive(memory)

@@ -84,6 +84,14 @@ def test_a_memory_whose_twin_lives_cannot_be_restored(actor, scope):
         restore(actor=actor, memory=memory)
 
 
+@pytest.mark.parametrize(("mine", "theirs"), [("row-1", "row-2"), ("row-1", ""), ("", "row-2")])
+def test_an_imported_memory_comes_back_beside_its_twin(actor, scope, mine, theirs):
+    memory, twin = (make_memory("the same", scope=scope, external_id=name) for name in (mine, theirs))
+    forget(actor=actor, memory=memory)
+    restore(actor=actor, memory=memory)
+    assert set(Memory.objects.live()) == {memory, twin}
+
+
 def test_the_versions_of_a_damaged_chain_hold_the_memory_itself(actor, scope):
     one, two = (make_memory(scope=scope, invalidated_at=timezone.now(), invalidated_actor="x") for _ in range(2))
     Memory.objects.filter(pk=one.pk).update(superseded_by=two)
