@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from django.db import OperationalError, connection, transaction
+from django.db import IntegrityError, OperationalError, connection, transaction
 
 from memories.access import Actor, require_write
 from memories.errors import Conflict, NotFound
@@ -17,11 +17,17 @@ _WORTH_A_RETRY: Final = {
     "40P01",  # deadlock
     "40001",  # serialization failure
 }
+# Held by writers that take no turns, such as an import.
+_NAMED_ONCE: Final = {
+    "memory_external_id_unique": "external_id",
+    "memory_idempotency_key_unique": "idempotency_key",
+}
 
 
 @contextmanager
 def writing() -> Iterator[None]:
-    """One transaction. Raises Conflict, with nothing written, when another writer holds what it needs for too long."""
+    """One transaction. Raises Conflict, with nothing written, when another writer holds what it needs for too long, or
+    took the key or the external id at the same moment."""
     try:
         with transaction.atomic():
             with connection.cursor() as cursor:
@@ -34,6 +40,18 @@ def writing() -> Iterator[None]:
             "Another write holds this at the moment, and nothing was changed. Try again in a few seconds; "
             "with an idempotency key a repeated write stays one memory."
         ) from error
+    except IntegrityError as error:
+        field = _NAMED_ONCE.get(_constraint(error))
+        if field is None:
+            raise
+        raise Conflict(
+            f"Another write with this {field.replace('_', ' ')} came first, and nothing was changed. Try again.",
+            field=field,
+        ) from error
+
+
+def _constraint(error: IntegrityError) -> str:
+    return getattr(getattr(error.__cause__, "diag", None), "constraint_name", None) or ""
 
 
 def take_turns(scope_id: int, matter: str, value: str) -> None:
@@ -57,10 +75,15 @@ def locked(actor: Actor, memory: Memory) -> Memory:
     return row
 
 
-def refuse_twin(memory: Memory) -> None:
-    """Raises Conflict when another live memory of the scope is of the same kind and says exactly the same."""
+def refuse_twin(memory: Memory, *, beside_imported: bool = False) -> None:
+    """Raises Conflict when another live memory of the scope is of the same kind and says exactly the same.
+
+    With *beside_imported* a memory with an external id is no hindrance.
+    """
     alike = Memory.objects.live().filter(
         scope_id=memory.scope_id, kind=memory.kind, content_sha256=memory.content_sha256
     )
+    if beside_imported:
+        alike = alike.filter(external_id="")
     if alike.exclude(pk=memory.pk).exists():
         raise Conflict("Another live memory says exactly the same. Forget one of the two, or change the text.")

@@ -219,6 +219,28 @@ def test_a_duplicate_waits_for_whoever_is_retiring_its_twin_and_becomes_a_memory
     assert written[0].memory.state == "live"
 
 
+@pytest.mark.parametrize("name", ["idempotency_key", "external_id"])
+def test_a_key_taken_meanwhile_by_a_writer_that_takes_no_turns_is_a_conflict(actor, scope, name):
+    inserted, done = threading.Event(), threading.Event()
+
+    def insert():
+        with transaction.atomic():
+            make_memory("imported", scope=scope, **{name: "k"})
+            inserted.set()
+            done.wait(timeout=1)
+        connections.close_all()
+
+    importer = threading.Thread(target=insert)
+    importer.start()
+    inserted.wait(timeout=30)
+    with pytest.raises(Conflict) as refused:
+        remember(actor=actor, scope=scope, content="x", **{name: "k"})
+    done.set()
+    importer.join()
+    assert refused.value.field == name
+    assert [memory.content for memory in Memory.objects.all()] == ["imported"]
+
+
 def test_two_sweeps_at_once_embed_each_window_once(actor, scope):
     for number in range(40):
         remember(actor=actor, scope=scope, content=f"number {number}", ring=False)
