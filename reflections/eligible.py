@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from uuid import UUID
 
 import numpy as np
+from django.db import connection
 from numpy.typing import NDArray
 
 from memories.models import Embedding, Memory, MemoryEntity, Scope
 from memories.querysets import MemoryQuerySet
 from reflections.clustering import Episode
+from reflections.sql import load
 from zeromemory.embedding import Embedder
 
 
@@ -28,8 +30,15 @@ def stamp_of(embedder: Embedder) -> Stamp:
 
 
 def eligible(scope: Scope) -> MemoryQuerySet:
-    """Live episodes of *scope* that have never been in any candidacy, whatever became of it."""
-    return Memory.objects.live().filter(scope=scope, kind="episode", candidacy__isnull=True)
+    """Live episodes of *scope* that have never been in any candidacy, whatever became of it, in no earlier wording."""
+    free = Memory.objects.live().filter(scope=scope, kind="episode", candidacy__isnull=True)
+    return free.exclude(pk__in=_successors_of_members(scope))
+
+
+def _successors_of_members(scope: Scope) -> list[UUID]:
+    with connection.cursor() as cursor:
+        cursor.execute(load("successors_of_members"), {"scope": scope.pk})
+        return [row[0] for row in cursor.fetchall()]
 
 
 def episodes_by_owner(scope: Scope, stamp: Stamp) -> list[list[Episode]]:
@@ -37,10 +46,11 @@ def episodes_by_owner(scope: Scope, stamp: Stamp) -> list[list[Episode]]:
 
     An episode belongs to its author; without one, to the scope's owner.
     """
-    rows = eligible(scope).filter(embedded_at__isnull=False).values_list("pk", "author_id", "created_at")
+    free = eligible(scope)
+    rows = free.filter(embedded_at__isnull=False).values_list("pk", "author_id", "created_at")
     known = {pk: (author or scope.owner_id, created_at) for pk, author, created_at in rows}
-    vectors = _vectors(scope, stamp)
-    entities = _entities(scope)
+    vectors = _vectors(free, stamp)
+    entities = _entities(free)
     groups: dict[int, list[Episode]] = {}
     for pk, (owner, created_at) in known.items():
         if pk in vectors:
@@ -48,12 +58,12 @@ def episodes_by_owner(scope: Scope, stamp: Stamp) -> list[list[Episode]]:
     return [groups[owner] for owner in sorted(groups)]
 
 
-def _vectors(scope: Scope, stamp: Stamp) -> dict[UUID, NDArray[np.float32]]:
+def _vectors(free: MemoryQuerySet, stamp: Stamp) -> dict[UUID, NDArray[np.float32]]:
     """A vector for each eligible memory: that of its window, or of a long text the mean over its windows."""
     rows = (
         Embedding.objects.filter(
             live=True,
-            memory__in=eligible(scope),
+            memory__in=free,
             model=stamp.model,
             model_version=stamp.version,
             dimensions=stamp.dimensions,
@@ -77,8 +87,8 @@ def mean_direction(vectors: Iterable[NDArray[np.float32]]) -> NDArray[np.float32
     return mean / length if length else mean
 
 
-def _entities(scope: Scope) -> dict[UUID, frozenset[int | str]]:
-    rows = MemoryEntity.objects.filter(memory__in=eligible(scope)).values_list("memory_id", "entity_id")
+def _entities(free: MemoryQuerySet) -> dict[UUID, frozenset[int | str]]:
+    rows = MemoryEntity.objects.filter(memory__in=free).values_list("memory_id", "entity_id")
     found: dict[UUID, set[int | str]] = {}
     for memory_id, entity_id in rows.iterator(chunk_size=2000):
         found.setdefault(memory_id, set()).add(entity_id)

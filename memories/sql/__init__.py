@@ -1,10 +1,5 @@
-"""SQL longer than a few lines, one statement group a file, with named parameters."""
-
-from functools import cache
 from pathlib import Path
 
+from zeromemory.lib.sql import from_folder
 
-@cache
-def load(name: str) -> str:
-    """The text of ``memories/sql/<name>.sql``."""
-    return (Path(__file__).parent / f"{name}.sql").read_text(encoding="utf-8")
+load = from_folder(Path(__file__).parent)

@@ -96,8 +96,8 @@ def wake_due() -> int:
     with writing():
         due = list(Candidate.objects.due().select_for_update(of=("self",), skip_locked=True).select_related("scope"))
         for row in due:
-            row.state, row.snoozed_until = State.PENDING, None
-            row.save(update_fields=["state", "snoozed_until"])
+            row.state, row.snoozed_until, row.decided_by, row.decided_at = State.PENDING, None, None, None
+            row.save(update_fields=["state", "snoozed_until", "decided_by", "decided_at"])
             record(actor=None, label="snooze sweep", action="wake", subject=row, scope=row.scope)
     return len(due)
 

@@ -119,6 +119,20 @@ def test_members_of_any_candidacy_never_cluster_again(scope, state):
     assert found(scope) == [candidate]
 
 
+@pytest.mark.behaviour("Z56")
+def test_a_member_that_was_reworded_since_never_clusters_again(scope):
+    episodes = make_episodes(scope, 3)
+    make_candidate(scope, sources=episodes)
+    for generation in range(2):
+        for episode, reworded in zip(episodes, make_episodes(scope, 3), strict=True):
+            Memory.objects.filter(pk=episode.pk).update(
+                superseded_by=reworded, invalidated_at=timezone.now(), invalidated_actor=f"edit {generation}"
+            )
+        episodes = list(Memory.objects.live().filter(scope=scope, kind="episode"))
+    assert len(episodes) == 3
+    assert len(found(scope)) == 1
+
+
 @pytest.mark.parametrize("kind", ["fact", "convention", "decision", "gotcha", "task"])
 @pytest.mark.behaviour("F41")
 def test_only_episodes_cluster(scope, kind):
