@@ -6,7 +6,7 @@ from typing import Final
 
 MOST_EDITS: Final = 600  # words put in or taken out; texts further apart are compared by lines, then as wholes
 
-_WORDS: Final = re.compile(r"\w+\s*|[^\w\s]\s*|\s+")
+_WORDS: Final = re.compile(r"\w+|[^\w\s]|\s+")
 _LINES: Final = re.compile(r"[^\n]*\n|[^\n]+")
 
 type Part = dict[str, str]
@@ -20,7 +20,7 @@ def difference(old: str, new: str) -> list[Part]:
     for cut in (_WORDS, _LINES):
         before, after = cut.findall(old), cut.findall(new)
         if (kept := _kept(before, after)) is not None:
-            return _joined(before, after, kept)
+            return _joined(before, after, _worth_keeping(before, after, kept))
     return _joined([old], [new], [])
 
 
@@ -75,6 +75,20 @@ def _walked_back(steps: list[dict[int, int]], x: int, y: int) -> list[tuple[int,
             kept.append((x, y))
         x, y = (x, y - 1) if _comes_down(furthest, diagonal, edits) else (x - 1, y)
     return kept[::-1]
+
+
+def _worth_keeping(before: Sequence[str], after: Sequence[str], kept: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Without a blank that alone stays between two changes: a changed phrase reads better whole."""
+    framed = [(-1, -1), *kept, (len(before), len(after))]
+    return [
+        pair
+        for last, pair, following in zip(framed[:-2], kept, framed[2:], strict=True)
+        if not before[pair[0]].isspace() or _touch(last, pair) or _touch(pair, following)
+    ]
+
+
+def _touch(pair: tuple[int, int], following: tuple[int, int]) -> bool:
+    return following == (pair[0] + 1, pair[1] + 1)
 
 
 def _joined(before: Sequence[str], after: Sequence[str], kept: Sequence[tuple[int, int]]) -> list[Part]:

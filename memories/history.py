@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from django.db import connection
 from django.db.models import Count, F, Q, Window
@@ -61,6 +62,10 @@ def trail(memory: Memory, *, most: int = 100) -> list[AuditEntry]:
     return list(AuditEntry.objects.filter(object_type="memory", object_id=str(memory.pk)).order_by("-at", "-pk")[:most])
 
 
+# An edit of the text retires the old version; that is one act and not two.
+_HALF_OF_AN_EDIT: Final = Q(action="supersede", reason="Edited")
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """One kind of act: how often it happened, and its newest entries."""
@@ -72,7 +77,7 @@ class Change:
 
 def changes_since(actor: Actor, moment: datetime, *, most: int) -> list[Change]:
     """What was done in the scopes the actor may read, by action, the newest action first; two queries."""
-    entries = AuditEntry.objects.filter(scope_id__in=actor.readable, at__gt=moment)
+    entries = AuditEntry.objects.filter(scope_id__in=actor.readable, at__gt=moment).exclude(_HALF_OF_AN_EDIT)
     counts = dict(entries.order_by().values_list("action").annotate(n=Count("pk")))
     place = Window(RowNumber(), partition_by="action", order_by=[F("at").desc(), F("pk").desc()])
     newest: dict[str, list[AuditEntry]] = {}

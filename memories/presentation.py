@@ -61,9 +61,13 @@ def scope_names(scopes: Iterable[Scope]) -> dict[int, str]:
 
 
 def headline(text: str) -> str:
-    """The first line with something on it, at most 140 characters."""
+    """The first line with something on it, at most 140 characters, cut between words where there are any."""
     line = next((line.strip() for line in text.splitlines() if line.strip()), text.strip())
-    return line if len(line) <= HEADLINE else line[: HEADLINE - 1].rstrip() + "…"
+    if len(line) <= HEADLINE:
+        return line
+    cut = line[: HEADLINE - 1]
+    whole_words = cut.rpartition(" ")[0]
+    return (whole_words if len(whole_words) > HEADLINE // 2 else cut).rstrip() + "…"
 
 
 def freshness(memory: Memory, rules: Rules, now: datetime) -> tuple[float, bool]:
@@ -98,7 +102,9 @@ def row_of(memory: Memory, rules: Rules, now: datetime) -> dict[str, Any]:
 
 
 def _after(text: str, title: str) -> str:
-    rest = text.strip().removeprefix(title.rstrip("…")).strip()
+    """What follows the headline; where that was cut, the text goes on from there."""
+    rest = text.strip().removeprefix(title.removesuffix("…")).strip()
+    rest = f"…{rest}" if rest and title.endswith("…") else rest
     return rest if len(rest) <= EXCERPT else rest[: EXCERPT - 1].rstrip() + "…"
 
 

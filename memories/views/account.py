@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 from django.contrib import messages
@@ -49,14 +50,24 @@ def settings_password(request: HttpRequest) -> HttpResponse:
 
 def _page(request: HttpRequest, *, profile: Any = None, password: Any = None) -> HttpResponse:
     actor = actor_for_request(request)
+    password = password or PasswordChangeForm(actor.user)
+    password.fields["old_password"].widget.attrs.pop("autofocus", None)  # it is not the first field of this page
     names = sorted(scope_names(readable_scopes(actor)).values())
     context = {
         "profile": profile or ProfileForm(instance=actor.user),
-        "password": password or PasswordChangeForm(actor.user),
+        "password": password,
         "embedder": condition.embedder(),
         "worker": condition.worker(),
-        "scope": names[0] if names else "personal",
-        "person": actor.user.get_username(),
+        "commands": _commands(shlex.quote(actor.user.get_username()), shlex.quote(names[0] if names else "SCOPE")),
     }
-    bound = profile if profile is not None else password
-    return render(request, "memories/settings.html", context, status=422 if bound is not None and bound.errors else 200)
+    refused = any(form is not None and form.errors for form in (profile, password))
+    return render(request, "memories/settings.html", context, status=422 if refused else 200)
+
+
+def _commands(person: str, scope: str) -> dict[str, str]:
+    """For the shell of the machine the server runs on."""
+    return {
+        "take": f"python manage.py export_memories --user {person} --out memories.jsonl",
+        "bring": f"python manage.py import_memories memories.jsonl --user {person} --dry-run",
+        "history": f"python manage.py import_memories --repo PATH --scope {scope} --user {person}",
+    }

@@ -7,10 +7,8 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse, QueryDict
-from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.cache import patch_vary_headers
 
 from memories.access import Actor, actor_for_request, readable_scopes, scope_for
 from memories.ageing import AGE_BUCKETS
@@ -22,6 +20,7 @@ from memories.paging import page_of
 from memories.presentation import AUTHOR_WORDS, result_row, row_of, scope_names
 from memories.querysets import STATES
 from memories.recall import MOST_RESULTS, recall
+from memories.views.fragments import page_or_part
 
 PAGE: Final = 40
 SEARCHED: Final = 20
@@ -47,15 +46,8 @@ def memory_list(request: HttpRequest) -> HttpResponse:
     except ValidationFailed as error:
         context |= {"problem": error.message, "rows": [], "filters": []}
     context["kept"] = [(name, value) for name, value in asked.items() if name != "q"]
-    template = "memories/list.html#rows" if _is_fragment(request) else "memories/list.html"
-    response = render(request, template, context, status=400 if "problem" in context else 200)
-    patch_vary_headers(response, ["HX-Request"])
-    return response
-
-
-def _is_fragment(request: HttpRequest) -> bool:
-    htmx = request.htmx  # type: ignore[attr-defined]  # set by HtmxMiddleware
-    return bool(htmx and not htmx.boosted and not htmx.history_restore_request)
+    status = 400 if "problem" in context else 200
+    return page_or_part(request, "memories/list.html", "rows", context, status=status)
 
 
 def _asked(query: QueryDict) -> dict[str, str]:

@@ -17,7 +17,7 @@ from memories.configuration import ranking_rules
 from memories.differences import difference
 from memories.history import Tie, contents, ties, trail, versions
 from memories.models import AuditEntry, Memory
-from memories.presentation import AUTHOR_WORDS, PROVENANCE_WORDS, action_words, freshness, scope_names
+from memories.presentation import AUTHOR_WORDS, PROVENANCE_WORDS, action_words, freshness, headline, scope_names
 
 COMPARED: Final = 5  # the newest versions, each with the one before; older ones show their difference on their own page
 TIE_WORDS: Final = {
@@ -36,8 +36,11 @@ def memory_detail(request: HttpRequest, memory_id: uuid.UUID) -> HttpResponse:
     memory = memory_for(actor, memory_id)
     factor, faded = freshness(memory, ranking_rules(), timezone.now())
     history = versions(memory, actor)
+    title = headline(memory.content)
     context = {
         "memory": memory,
+        "headline": title,
+        "is_short": title == memory.content,
         "scope_name": scope_names(readable_scopes(actor))[memory.scope_id],
         "age_factor": factor,
         "faded": faded,

@@ -1,4 +1,4 @@
-"""The list of memories: the feed, its filters and their counts, searching, and whatever somebody puts in the address."""
+"""The list of memories: the feed, its filters and their counts, searching, and whatever stands in the address."""
 
 import re
 from datetime import timedelta

@@ -57,6 +57,14 @@ def test_an_added_sentence_leaves_the_rest_alone():
     ]
 
 
+def test_a_changed_phrase_is_one_pair_of_parts():
+    assert difference("Two people watch the graphs.", "Somebody else reads the graphs.") == [
+        {"op": "remove", "text": "Two people watch"},
+        {"op": "add", "text": "Somebody else reads"},
+        {"op": "same", "text": " the graphs."},
+    ]
+
+
 def test_texts_far_apart_are_compared_by_lines():
     old = "\n".join(f"old words in plenty number {n}" for n in range(MOST_EDITS)) + "\nthe same line\n"
     new = "\n".join(f"new {n} terms entirely {n}" for n in range(MOST_EDITS // 3)) + "\nthe same line\n"
