@@ -16,6 +16,7 @@ from django.utils import timezone
 from memories import ranking
 from memories.access import Actor, actor_for_user, scope_for
 from memories.configuration import ranking_rules
+from memories.errors import Conflict
 from memories.history import versions
 from memories.models import Kind, Link, Memory, Reinforcement, Scope
 from memories.transfer import demo
@@ -23,7 +24,7 @@ from memories.transfer.exporting import export_to
 from memories.transfer.importing import import_from
 from memories.transfer.jsonl import Jsonl
 from reflections.models import Candidate
-from tests.factories import make_user
+from tests.factories import make_member, make_memory, make_scope, make_user
 from tests.memories.carrying import erase_everything
 
 FADING = [kind for kind, rule in ranking.KIND_DEFAULTS.items() if rule.half_life_days < 400]
@@ -203,3 +204,18 @@ def test_nobody_else_sees_it(owner):
     with override_settings(EMBEDDER="none"):
         run()
     assert not Memory.objects.visible_to(actor_for_user(make_user())).exists()
+
+
+def test_it_never_mixes_with_memories_of_ones_own(owner):
+    mine = make_memory("A note of my own.", scope=make_scope(owner, slug="notes"))
+    with pytest.raises(Conflict, match="'notes' holds memories of your own"):
+        demo.load(actor=actor_for_user(owner), now=timezone.now())
+    assert Memory.objects.get() == mine
+
+
+def test_a_shared_scope_of_the_same_name_is_not_meant(owner):
+    shared = make_scope(make_user(), slug="notes")
+    make_member(shared, "writer", owner)
+    demo.load(actor=actor_for_user(owner), now=timezone.now())
+    assert not shared.memories.exists()
+    assert Scope.objects.filter(owner=owner, slug="notes").get().memories.exists()

@@ -13,6 +13,8 @@ from typing import Any, Final
 
 from memories import ranking
 from memories.access import Actor
+from memories.errors import Conflict
+from memories.models import Memory
 from memories.transfer.contract import Format
 from memories.transfer.importing import Report, import_from
 from memories.transfer.records import (
@@ -33,8 +35,22 @@ type Told = Mapping[str, Any]
 
 
 def load(*, actor: Actor, now: datetime) -> Report:
-    """Write the corpus into two scopes of the actor's; what is there already stays as it is."""
+    """Write the corpus into two scopes of the actor's own; what is there already stays as it is.
+
+    Raises Conflict when one of the two is in use for something else: a demonstration never mixes with real memories.
+    """
+    _refuse_scopes_in_use(actor)
     return import_from(Demo(now, actor), FOLDER, actor=actor, create_scopes=True, trusted=True)
+
+
+def _refuse_scopes_in_use(actor: Actor) -> None:
+    own = Memory.objects.filter(scope__owner=actor.user, scope__slug__in=SCOPES)
+    real = own.exclude(external_id__startswith="demo:")
+    if taken := sorted(set(real.values_list("scope__slug", flat=True))):
+        raise Conflict(
+            f"The demo corpus was not loaded: your scope {taken[0]!r} holds memories of your own. "
+            "Load it for another account, with: manage.py load_demo --owner NAME."
+        )
 
 
 class Demo(Format):
@@ -47,11 +63,15 @@ class Demo(Format):
 
     def read(self, source: Path) -> Iterator[Record]:
         for scope, name in SCOPES.items():
-            yield ScopeRecord(scope, name)
+            yield ScopeRecord(self._own(scope), name)
             lines = (source / f"{scope}.jsonl").read_text(encoding="utf-8").splitlines()
             told = {line["key"]: line for line in map(json.loads, lines)}
             for line in told.values():
                 yield self._record(scope, line, told)
+
+    def _own(self, scope: str) -> str:
+        """Named with its owner, so that a shared scope of the same name is never meant."""
+        return f"{self.person}/{scope}"
 
     def _record(self, scope: str, line: Told, told: Mapping[str, Told]) -> MemoryRecord:
         by_person, created_at = line.get("by") == "person", self._date(line)
@@ -61,7 +81,7 @@ class Demo(Format):
         retired_at = self._date(successor or line | retired) if retired else None
         return MemoryRecord(
             external_id=_name(scope, line["key"]),
-            scope=scope,
+            scope=self._own(scope),
             kind=line["kind"],
             content=line["content"],
             author_kind="human" if by_person else line.get("by", "agent"),
