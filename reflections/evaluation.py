@@ -1,4 +1,4 @@
-"""How well a band of similarity tells work that belongs together from work that does not.
+"""How well a band of similarity tells episodes of one matter from others, and copies from both.
 
 Pure: labelled episodes with vectors in, figures out.
 """
@@ -14,22 +14,23 @@ from numpy.typing import NDArray
 
 from reflections.clustering import Episode, Rule, find_clusters
 
-MINIMA: Final = (0.50, 0.55, 0.60, 0.65, 0.70, 0.75, 0.78, 0.80, 0.85)
+MINIMA: Final = (0.50, 0.55, 0.60, 0.62, 0.65, 0.68, 0.70, 0.75, 0.78, 0.80, 0.85)
 MAXIMA: Final = (0.86, 0.88, 0.90, 0.92, 0.94, 0.95, 0.96, 0.97, 0.98)
+EDITED_COPIES: Final = 200
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Labelled:
-    """An episode whose *work* and *twin* are known: episodes of one work belong together, twins say the same.
+    """An episode that belongs with those that share a *matter* with it, and says the same as its *twins*.
 
-    Empty labels belong with nothing. Episodes of different *places* are never compared.
+    An empty twin belongs with nothing. Episodes of different *places* are never compared.
     """
 
     id: str
     created_at: datetime
     content: str
     entities: frozenset[str]
-    work: str = ""
+    matters: frozenset[str] = frozenset()
     twin: str = ""
     place: str = ""
 
@@ -38,14 +39,14 @@ class Labelled:
 class Pairs:
     """Cosines of the pairs that share an entity, by what the pair is."""
 
-    work: NDArray[np.float64]
+    related: NDArray[np.float64]
     other: NDArray[np.float64]
     twins: NDArray[np.float64]
 
 
 @dataclass(slots=True)
 class ClusterFigures:
-    """``pure`` counts clusters in which at least half of all pairs are of one work."""
+    """``pure`` counts clusters in which at least half of all pairs are related or twins."""
 
     clusters: int = 0
     members: int = 0
@@ -66,7 +67,7 @@ def places(labelled: Iterable[Labelled]) -> dict[str, list[int]]:
 
 
 def compare(labelled: Sequence[Labelled], vectors: NDArray[np.floating]) -> Pairs:
-    cosines: dict[str, list[float]] = {"work": [], "other": [], "twins": []}
+    cosines: dict[str, list[float]] = {"related": [], "other": [], "twins": []}
     for rows in places(labelled).values():
         for one, other, cosine in _sharing(labelled, vectors, rows):
             cosines[_relation(labelled[one], labelled[other])].append(cosine)
@@ -85,12 +86,12 @@ def _sharing(
 def _relation(one: Labelled, other: Labelled) -> str:
     if one.twin and one.twin == other.twin:
         return "twins"
-    return "work" if one.work and one.work == other.work else "other"
+    return "related" if one.matters & other.matters else "other"
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Of the pairs at or above ``minimum``: the share that is of one work, and the share of such pairs found."""
+    """Of the pairs at or above ``minimum``: the share that is related, and the share of related pairs found."""
 
     minimum: float
     precision: float
@@ -106,10 +107,10 @@ class Cut:
 
 def cut(pairs: Pairs, minimum: float, maximum: float) -> Cut:
     """Within the band only, and without twins: they are told apart by the upper end."""
-    right = int(np.count_nonzero((pairs.work >= minimum) & (pairs.work < maximum)))
+    right = int(np.count_nonzero((pairs.related >= minimum) & (pairs.related < maximum)))
     wrong = int(np.count_nonzero((pairs.other >= minimum) & (pairs.other < maximum)))
     found = right + wrong
-    return Cut(minimum, right / found if found else 0.0, right / len(pairs.work) if len(pairs.work) else 0.0)
+    return Cut(minimum, right / found if found else 0.0, right / len(pairs.related) if len(pairs.related) else 0.0)
 
 
 def above(cosines: NDArray[np.floating], bound: float) -> float:
@@ -135,3 +136,12 @@ def _count(figures: ClusterFigures, members: Sequence[Labelled], rule: Rule) -> 
     figures.full += len(members) == rule.max_members
     figures.pure += purity >= 0.5
     figures.purities.append(purity)
+
+
+def edited_copies(labelled: Sequence[Labelled]) -> list[tuple[int, str]]:
+    """What an amended and a re-applied message look like: rows spread over all episodes of four lines or more."""
+    rows = [row for row, episode in enumerate(labelled) if episode.content.count("\n") >= 3]
+    spread = rows[:: max(1, len(rows) // EDITED_COPIES)]
+    without_last_line = [(row, labelled[row].content.rsplit("\n", 1)[0]) for row in spread]
+    under_another_title = [(row, f"Backport: {labelled[row].content}") for row in spread]
+    return without_last_line + under_another_title

@@ -15,11 +15,14 @@ def new_id() -> UUID:
 
 
 class ReflectionConfig(models.Model):
-    """The single row of clustering thresholds. A missing row behaves as the defaults."""
+    """The single row of clustering thresholds. A missing row behaves as the defaults.
+
+    The band was measured for the packaged embedder: docs/evaluation-clustering.md.
+    """
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
-    cosine_min = models.FloatField(default=0.78, help_text="Pairs join from here on.")
-    cosine_max = models.FloatField(default=0.92, help_text="Pairs at or above are duplicates and do not join.")
+    cosine_min = models.FloatField(default=0.65, help_text="Pairs join from here on.")
+    cosine_max = models.FloatField(default=0.90, help_text="Pairs at or above are duplicates and do not join.")
     min_members = models.PositiveSmallIntegerField(default=3)
     max_members = models.PositiveSmallIntegerField(default=10)
     snooze_days = models.PositiveSmallIntegerField(default=14)

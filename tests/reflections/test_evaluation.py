@@ -59,9 +59,17 @@ def test_each_commit_of_a_changelog_is_an_episode_with_its_whole_message(history
     assert "src/tail.c" in history[0].entities
 
 
-def test_commits_to_one_function_within_a_month_are_one_work(history):
-    assert history[0].work == history[2].work != ""
-    assert history[3].work == ""
+def test_commits_that_change_one_function_or_file_share_a_matter(history):
+    assert history[0].matters == {"src/tail.c", "src/tail.c:check_output_alive"}
+    assert history[0].matters & history[2].matters
+    assert history[1].matters == frozenset()
+
+
+def test_what_too_many_commits_change_is_no_matter(tmp_path):
+    path = tmp_path / "ChangeLog"
+    entry = "2022-04-13  Somebody  <somebody@example.org>\n\n\ttail: change {}\n\t* NEWS.md: Mention it.\n\n"
+    path.write_text("".join(entry.format(number) for number in range(41)))
+    assert {item.matters for item in read(path)} == {frozenset()}
 
 
 def test_commits_with_one_subject_are_twins(history):
@@ -72,41 +80,43 @@ def test_commits_with_one_subject_are_twins(history):
 def test_lines_of_json_are_read_as_they_are_labelled(tmp_path):
     path = tmp_path / "episodes.jsonl"
     path.write_text(
-        '{"id": "1", "content": "x", "created_at": "2026-01-01", "entities": ["a"], "work": "w", "twin": "t"}\n'
+        '{"id": "1", "content": "x", "created_at": "2026-01-01", "entities": ["a"], "matters": ["w"], "twin": "t"}\n'
     )
     (found,) = read(path)
-    assert (found.content, found.work, found.twin, found.entities) == ("x", "w", "t", frozenset({"a"}))
+    assert (found.content, found.matters, found.twin, found.entities) == ("x", {"w"}, "t", {"a"})
 
 
 def test_pairs_are_told_apart_by_what_they_are():
     labelled = [
-        episode(0, work="w"),
-        episode(1, work="w"),
+        episode(0, matters=frozenset({"w"})),
+        episode(1, matters=frozenset({"w"})),
         episode(2, twin="t"),
         episode(3, twin="t"),
         episode(4, entities=frozenset({"b"})),
         episode(5, place="elsewhere"),
     ]
     pairs = compare(labelled, np.array(pairwise(0.8, 6)))
-    assert (len(pairs.work), len(pairs.twins), len(pairs.other)) == (1, 1, 4)
-    assert pairs.work == pytest.approx([0.8])
+    assert (len(pairs.related), len(pairs.twins), len(pairs.other)) == (1, 1, 4)
+    assert pairs.related == pytest.approx([0.8])
 
 
 def test_a_cut_counts_what_lies_in_the_band():
     vectors = np.array(pairwise(0.8, 3))
-    pairs = compare([episode(0, work="w"), episode(1, work="w"), episode(2)], vectors)
+    pairs = compare([episode(0, matters=frozenset({"w"})), episode(1, matters=frozenset({"w"})), episode(2)], vectors)
     found = cut(pairs, 0.7, 0.9)
     assert (found.precision, found.recall) == pytest.approx((1 / 3, 1.0))
     assert cut(pairs, 0.85, 0.9).recall == 0
     assert cut(pairs, 0.7, 0.75).recall == 0
-    assert above(pairs.work, 0.79) == 1.0
+    assert above(pairs.related, 0.79) == 1.0
 
 
-def test_a_cluster_of_one_work_is_pure_and_a_mixed_one_is_not():
+def test_a_cluster_of_one_matter_is_pure_and_a_mixed_one_is_not():
     vectors = np.array(pairwise(0.8, 3))
     rule = Rule(cosine_min=0.78, cosine_max=0.92)
-    pure = clusters([episode(number, work="w") for number in range(3)], vectors, rule)
-    mixed = clusters([episode(0, work="w"), episode(1, work="w"), episode(2)], vectors, rule)
+    pure = clusters([episode(number, matters=frozenset({"w"})) for number in range(3)], vectors, rule)
+    mixed = clusters(
+        [episode(0, matters=frozenset({"w"})), episode(1, matters=frozenset({"w"})), episode(2)], vectors, rule
+    )
     assert (pure.clusters, pure.members, pure.pure, pure.purity) == (1, 3, 1, 1.0)
     assert (mixed.clusters, mixed.pure) == (1, 0)
     assert mixed.purity == pytest.approx(1 / 3)
@@ -119,7 +129,7 @@ def test_the_command_prints_its_tables_and_keeps_the_vectors(tmp_path, capsys):
     call_command("evaluate_clusters", str(path), "--vectors", str(kept))
     said = capsys.readouterr().out
     assert said.startswith("5 episodes.")
-    assert "| one work | 1 |" in said
+    assert "| related | 3 |" in said
     assert np.load(kept).shape == (5, 384)
 
 

@@ -12,7 +12,7 @@ from memories.windows import windows_of
 from reflections import configuration
 from reflections.changelog import read
 from reflections.eligible import mean_direction
-from reflections.evaluation import MAXIMA, MINIMA, Labelled, Pairs, above, clusters, compare, cut
+from reflections.evaluation import MAXIMA, MINIMA, Labelled, Pairs, above, clusters, compare, cut, edited_copies
 from zeromemory.embedding import EmbedderError, get_embedder
 
 QUANTILES = (5, 25, 50, 75, 95)
@@ -22,7 +22,7 @@ BATCH = 64
 class Command(BaseCommand):
     help = (
         "Measure where 'similar but not duplicate' lies for the configured embedder. Reads GNU ChangeLog files, or "
-        "lines of JSON: {id, content, created_at, entities, work, twin}. Writes nothing."
+        "lines of JSON: {id, content, created_at, entities, matters, twin}. Writes nothing."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -38,14 +38,14 @@ class Command(BaseCommand):
         pairs = compare(labelled, encoded)
         self._say_pairs(len(labelled), pairs)
         self._say_minima(pairs)
-        self._say_maxima(pairs)
+        self._say_maxima(pairs, _copies(labelled, encoded))
         self._say_clusters(labelled, encoded)
 
     def _say_pairs(self, count: int, pairs: Pairs) -> None:
         self.stdout.write(f"{count} episodes. Cosines of the pairs that share an entity:\n")
         self.stdout.write("| pair | number | " + " | ".join(f"{quantile} %" for quantile in QUANTILES) + " |")
         self.stdout.write("|---|--:" + "|--:" * len(QUANTILES) + "|")
-        for name, cosines in (("one work", pairs.work), ("other", pairs.other), ("twins", pairs.twins)):
+        for name, cosines in (("related", pairs.related), ("other", pairs.other), ("twins", pairs.twins)):
             figures = np.percentile(cosines, QUANTILES) if len(cosines) else [float("nan")] * len(QUANTILES)
             self.stdout.write(f"| {name} | {len(cosines)} | " + " | ".join(f"{value:.2f}" for value in figures) + " |")
 
@@ -57,12 +57,11 @@ class Command(BaseCommand):
             figures = (found.precision, found.recall, found.f_half)
             self.stdout.write(f"| {minimum:.2f} | " + " | ".join(f"{value:.3f}" for value in figures) + " |")
 
-    def _say_maxima(self, pairs: Pairs) -> None:
-        self.stdout.write("\n| below | twins kept out | one work lost |\n|--:|--:|--:|")
+    def _say_maxima(self, pairs: Pairs, copies: NDArray[np.float64]) -> None:
+        self.stdout.write("\n| below | twins kept out | edited copies kept out | related lost |\n|--:|--:|--:|--:|")
         for maximum in MAXIMA:
-            self.stdout.write(
-                f"| {maximum:.2f} | {above(pairs.twins, maximum):.3f} | {above(pairs.work, maximum):.3f} |"
-            )
+            shares = (above(pairs.twins, maximum), above(copies, maximum), above(pairs.related, maximum))
+            self.stdout.write(f"| {maximum:.2f} | " + " | ".join(f"{share:.3f}" for share in shares) + " |")
 
     def _say_clusters(self, labelled: list[Labelled], encoded: NDArray[np.float32]) -> None:
         self.stdout.write("\n| from | clusters | episodes | pure | purity | full |\n|--:|--:|--:|--:|--:|--:|")
@@ -82,6 +81,15 @@ def _kept(path: Path | None, labelled: list[Labelled]) -> NDArray[np.float32]:
     if path is not None:
         np.save(path, encoded)
     return encoded
+
+
+def _copies(labelled: list[Labelled], encoded: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Cosines of episodes with lightly edited copies of themselves."""
+    edited = edited_copies(labelled)
+    if not edited:
+        return np.empty(0)
+    again = _encode([text for _, text in edited])
+    return np.sum(encoded[[row for row, _ in edited]] * again, axis=1, dtype=np.float64)
 
 
 def _encode(texts: list[str]) -> NDArray[np.float32]:

@@ -61,4 +61,4 @@ def _embedded(scopes: list[Scope]) -> int:
 
 
 def _without_vectors(scopes: list[Scope]) -> int:
-    return Memory.objects.live().in_scopes([scope.pk for scope in scopes]).filter(embedded_at__isnull=True).count()
+    return embedding_queue.waiting(Memory.objects.live().in_scopes([scope.pk for scope in scopes])).count()
