@@ -313,6 +313,7 @@ LOGGING = {
         "level": _one_of("ZEROMEMORY_LOG_LEVEL", "INFO", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"),
     },
     "loggers": {
+        "axes": {"level": "WARNING"},
         "celery.app.trace": {"level": "WARNING"},  # two lines for every task otherwise
         "celery.worker.strategy": {"level": "WARNING"},
         "django.request": {"level": "ERROR"},  # a visitor's 404 is no fault of ours
