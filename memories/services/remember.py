@@ -1,9 +1,11 @@
 """Remember: one memory, written once, however often it is sent."""
 
+import logging
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from django.conf import settings
+from django.db import DatabaseError, transaction
 from django.utils import timezone
 
 from memories import entities, similarity, windows
@@ -16,6 +18,11 @@ from memories.services.links import create_links
 from memories.services.validation import Draft, check_draft
 from memories.services.writing import require_scope, take_turns, writing
 from memories.tasks import ring_for
+
+logger = logging.getLogger(__name__)
+
+_NAMES: Final = ("idempotency_key", "external_id")
+_LEFT_ALONE: Final = ("pinned", "source", "verbatim", "valid_from", "valid_until")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +51,17 @@ def remember(*, actor: Actor, scope: Scope, content: str, ring: bool = True, **a
             ring_for(remembered.memory)
     if not ring or remembered.deduplicated:
         return remembered
-    return replace(remembered, similar=similarity.near_equal(remembered.memory), notices=_notices())
+    return replace(remembered, similar=_similar(remembered.memory), notices=_notices())
+
+
+def _similar(memory: Memory) -> tuple[Memory, ...]:
+    """The memory is written by now, so a search that fails must not be taken for a write that failed."""
+    try:
+        with transaction.atomic():
+            return similarity.near_equal(memory)
+    except DatabaseError:
+        logger.exception("Memories that resemble %s were not found", memory.pk)
+        return ()
 
 
 def _notices() -> tuple[str, ...]:
@@ -58,6 +75,7 @@ def _written(actor: Actor, scope: Scope, draft: Draft) -> Remembered:
         return Remembered(sent_before, deduplicated=True)
     twin = _twin(scope, draft)
     memory = twin or _new_row(actor, scope, draft)
+    notices = _merged(twin, draft) if twin else ()
     entities_added = entities.attach(memory, draft.entities)
     links_added = create_links(actor=actor, memory=memory, specs=draft.links)
     if twin is None:
@@ -67,7 +85,27 @@ def _written(actor: Actor, scope: Scope, draft: Draft) -> Remembered:
         audit.record(
             actor=actor, action="enrich", subject=memory, scope=scope, entities=entities_added, links=links_added
         )
-    return Remembered(memory, deduplicated=twin is not None)
+    return Remembered(memory, deduplicated=twin is not None, notices=notices)
+
+
+def _merged(twin: Memory, draft: Draft) -> tuple[str, ...]:
+    """Give the twin the names that the draft goes by, so that a retry finds it whatever becomes of its text.
+
+    The sentences tell what was asked for and left as it stood.
+    """
+    asked = [field for field in _NAMES if getattr(draft, field)]
+    taken = [field for field in asked if getattr(twin, field)]
+    for field in set(asked) - set(taken):
+        setattr(twin, field, getattr(draft, field))
+    twin.save(update_fields=set(asked) - set(taken))
+    notices = [
+        f"This text was stored before under another {field.replace('_', ' ')}, so the one sent was not stored."
+        for field in taken
+    ]
+    left = [field for field in _LEFT_ALONE if getattr(draft, field) and getattr(draft, field) != getattr(twin, field)]
+    if left:
+        notices.append(f"This text was stored before. Not changed: {', '.join(left)}. Edit the memory to change that.")
+    return tuple(notices)
 
 
 def _sent_before(scope: Scope, draft: Draft) -> Memory | None:

@@ -1,7 +1,7 @@
 from datetime import timedelta
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 from django.test import override_settings
 from django.utils import timezone
 
@@ -9,7 +9,7 @@ from memories.access import actor_for_token, actor_for_user
 from memories.errors import Conflict, Forbidden, NotFound, ValidationFailed
 from memories.models import AuditEntry, Entity, Link, Memory
 from memories.recall import recall
-from memories.services import EntitySpec, LinkSpec, forget, remember, restore
+from memories.services import EntitySpec, LinkSpec, edit, forget, remember, restore
 from tests.factories import make_member, make_memory, make_scope, make_token, make_user
 
 pytestmark = pytest.mark.django_db
@@ -251,6 +251,37 @@ def test_an_external_id_names_the_row_it_made_whatever_became_of_the_text(actor,
     assert [entity.name for entity in first.entities.all()] == ["A"]
 
 
+@pytest.mark.behaviour("F8")
+def test_a_key_sent_with_a_text_that_is_there_already_finds_it_after_an_edit_too(actor, scope):
+    first = remember(actor=actor, scope=scope, content="x").memory
+    keyed = remember(actor=actor, scope=scope, content="x", idempotency_key="k", external_id="e")
+    assert (keyed.memory, keyed.deduplicated, keyed.notices) == (first, True, ())
+    edit(actor=actor, memory=first, expected_version=1, content="y")
+    for name in ({"idempotency_key": "k"}, {"external_id": "e"}):
+        assert remember(actor=actor, scope=scope, content="x", **name).memory == first
+    assert Memory.objects.count() == 2
+
+
+def test_a_second_key_for_one_text_is_not_stored_and_the_answer_says_so(actor, scope):
+    first = remember(actor=actor, scope=scope, content="x", idempotency_key="k").memory
+    again = remember(actor=actor, scope=scope, content="x", idempotency_key="other")
+    assert again.memory == first
+    assert "another idempotency key" in again.notices[0]
+    first.refresh_from_db()
+    assert first.idempotency_key == "k"
+
+
+def test_what_a_duplicate_asked_for_and_did_not_get_is_named(actor, scope):
+    first = remember(actor=actor, scope=scope, content="x", source="the minutes").memory
+    asked = {"pinned": True, "verbatim": "as said", "valid_until": timezone.now() + timedelta(days=1)}
+    again = remember(actor=actor, scope=scope, content="x", source="the minutes", **asked)
+    assert again.notices == (
+        "This text was stored before. Not changed: pinned, verbatim, valid_until. Edit the memory to change that.",
+    )
+    first.refresh_from_db()
+    assert (first.pinned, first.verbatim, first.valid_until) == (False, "", None)
+
+
 # Who may -------------------------------------------------------------------------------------
 
 
@@ -306,6 +337,20 @@ def test_looking_for_near_equals_takes_a_fixed_number_of_queries(actor, scope, d
 
 def test_a_text_of_punctuation_alone_has_no_near_equals(actor, scope):
     assert remember(actor=actor, scope=scope, content="!!! ---").similar == ()
+
+
+def test_a_search_for_near_equals_that_fails_does_not_fail_the_write(actor, scope, caplog):
+    def cut_off(execute, sql, params, many, context):
+        if "trios" in sql:
+            raise OperationalError("canceling statement due to statement timeout")
+        return execute(sql, params, many, context)
+
+    make_memory(SENTENCE.format("a"), scope=scope)
+    with connection.execute_wrapper(cut_off):
+        remembered = remember(actor=actor, scope=scope, content=SENTENCE.format("b"))
+    assert remembered.similar == ()
+    assert Memory.objects.filter(pk=remembered.memory.pk).exists()
+    assert "statement timeout" in caplog.text
 
 
 @override_settings(EMBEDDER="none")
