@@ -21,18 +21,6 @@ WINDOWS_A_PLACE: Final = 8
 MOST_FURTHER_TRIPS: Final = 3
 EXACT_UP_TO: Final = 2000  # memories that pass the filters; measured, comparing so many takes a few milliseconds
 
-_FILTERS: Final = """
-    m.scope_id = ANY (%(scopes)s::bigint[]) AND {valid}
-    AND (%(kinds)s::text[] IS NULL OR m.kind = ANY (%(kinds)s::text[]))
-    AND (%(pinned)s::boolean IS NULL OR m.pinned = %(pinned)s::boolean)
-    AND (%(author_kind)s::text IS NULL OR m.author_kind = %(author_kind)s::text)
-    AND (%(created_from)s::timestamptz IS NULL OR m.created_at >= %(created_from)s::timestamptz)
-    AND (%(created_to)s::timestamptz IS NULL OR m.created_at < %(created_to)s::timestamptz)
-    AND (%(entity)s::text IS NULL OR EXISTS (
-        SELECT FROM memories_memoryentity tie JOIN memories_entity entity ON entity.id = tie.entity_id
-        WHERE tie.memory_id = m.id AND entity.canonical = %(entity)s::text
-    ))
-"""
 _NOW: Final = {
     "live_window": "w.live",
     "live_embedding": "e.live",
@@ -140,7 +128,7 @@ def _statement(search: Search) -> str:
     moment = _BACK_THEN if search.filters.as_of else _NOW
     dimensions = len(search.meaning.vector) if search.meaning else NO_DIMENSIONS
     statement = load("recall")
-    for name, part in (("filters", _FILTERS), *moment.items(), ("dimensions", str(int(dimensions)))):
+    for name, part in (("filters", load("recall_filters")), *moment.items(), ("dimensions", str(int(dimensions)))):
         statement = statement.replace(f"{{{name}}}", part)
     return statement
 
