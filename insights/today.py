@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from insights.tasks import prepare_demo
-from memories import condition
+from memories import condition, embedding_queue
 from memories.access import Actor, actor_for_request
 from memories.condition import Part
 from memories.configuration import ranking_rules
@@ -97,7 +97,7 @@ def _drafts(actor: Actor) -> dict[str, Any]:
 
 
 def _waiting(actor: Actor) -> dict[str, Any]:
-    rows = Memory.objects.live().visible_to(actor).filter(embedded_at__isnull=True)
+    rows = embedding_queue.waiting(Memory.objects.live().visible_to(actor))
     found = rows.aggregate(count=Count("pk"), oldest=Min("recorded_at"))
     return found | {
         "label": "memory without embedding" if found["count"] == 1 else "memories without embedding",

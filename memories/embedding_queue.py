@@ -1,4 +1,7 @@
-"""The vectors of memories that still wait for them. A live row without ``embedded_at`` is the work."""
+"""The vectors of memories that still wait for them: live rows not yet embedded by the embedder in use.
+
+Vectors of another model are kept, so that going back to it costs no work.
+"""
 
 import logging
 import time
@@ -7,10 +10,11 @@ from typing import Final
 from uuid import UUID
 
 from django.db import IntegrityError, connection, transaction
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from memories.models import Embedding, Memory, Window
+from memories.querysets import MemoryQuerySet
 from memories.sql import load
 from memories.vector_index import ensure_index
 from memories.windows import write_windows
@@ -25,6 +29,33 @@ WINDOWS_A_BATCH: Final = 32
 SWEEP_MEMORIES: Final = 2000
 SWEEP_SECONDS: Final = 50.0
 FAILURES_IN_A_ROW: Final = 3
+
+
+def stamp_of(model: str, model_version: str) -> str:
+    return f"{model} {model_version}"
+
+
+def not_embedded_with(stamp: str) -> Q:
+    # Not "<>": an index serves only the two halves.
+    return Q(embedded_with__lt=stamp) | Q(embedded_with__gt=stamp)
+
+
+def without_vectors() -> Q:
+    """Rows without vectors of the embedder in use; without any vectors where none is in use or it cannot be told."""
+    try:
+        stamp = _stamp(get_embedder())
+    except EmbedderError:
+        stamp = ""
+    return not_embedded_with(stamp) if stamp else Q(embedded_at__isnull=True)
+
+
+def waiting(rows: MemoryQuerySet) -> MemoryQuerySet:
+    """Of *rows*, the live ones that are found by their words only until they are embedded."""
+    return rows.filter(without_vectors(), invalidated_at__isnull=True)
+
+
+def _stamp(embedder: Embedder | None) -> str:
+    return stamp_of(embedder.name, embedder.version) if embedder else ""
 
 
 def embed_one(memory_id: UUID | str) -> bool:
@@ -52,8 +83,9 @@ def embed_waiting(*, seconds: float = SWEEP_SECONDS, most: int = SWEEP_MEMORIES)
 
 
 def _claim(*, most: int, only: UUID | None = None) -> list[UUID]:
+    wanted = {"most": most, "only": only, "minutes": CLAIM_MINUTES, "stamp": _stamp(get_embedder())}
     with connection.cursor() as cursor:
-        cursor.execute(load("claim_waiting"), {"most": most, "only": only, "minutes": CLAIM_MINUTES})
+        cursor.execute(load("claim_waiting"), wanted)
         return [row[0] for row in cursor.fetchall()]
 
 
@@ -124,8 +156,10 @@ def _store(batch: Sequence[Window], vectors: Vectors, embedder: Embedder) -> Non
 
 def _mark_finished(claimed: Sequence[UUID], embedder: Embedder) -> None:
     """Not through save(): being embedded is no change by anybody, so ``updated_at`` stays."""
-    now = timezone.now()
-    working = Memory.objects.filter(pk__in=claimed, embedded_at__isnull=True)
+    now, stamp = timezone.now(), _stamp(embedder)
+    working = Memory.objects.filter(pk__in=claimed).filter(not_embedded_with(stamp))
     unfinished = _missing(embedder).filter(memory=OuterRef("pk"))
-    working.filter(~Exists(unfinished)).update(embedded_at=now, embedding_error="")
+    working.filter(~Exists(unfinished)).update(
+        embedded_at=now, embedded_with=stamp, embedding_error="", embedding_claimed_at=None
+    )
     working.filter(Exists(unfinished)).update(embedding_claimed_at=now)

@@ -11,6 +11,7 @@ from django.db.models import Count, Exists, OuterRef, Q
 
 from memories import ageing
 from memories.ageing import AGE_BUCKETS, Rules
+from memories.embedding_queue import without_vectors
 from memories.entities import canonical_name
 from memories.errors import ValidationFailed
 from memories.models import Kind, MemoryEntity, Scope
@@ -18,7 +19,6 @@ from memories.models.memory import AuthorKind
 from memories.querysets import STATES, MemoryQuerySet
 
 FEED: Final = ""  # the state shown unless another is asked for
-_WAITING: Final = Q(embedded_at__isnull=True, invalidated_at__isnull=True)  # found by words only
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def narrowed(rows: MemoryQuerySet, choice: Choice, rules: Rules, now: datetime, 
         "pinned": Q(pinned=True) if choice.pinned else Q(),
         "age": ageing.in_bucket(choice.age, now) if choice.age else Q(),
         "faded": _faded(rules, now) if choice.faded else Q(),
-        "waiting": _WAITING if choice.waiting else Q(),
+        "waiting": _waiting() if choice.waiting else Q(),
         "entity": _about(choice.entity) if choice.entity else Q(),
     }
     for name, condition in conditions.items():
@@ -82,6 +82,11 @@ def narrowed(rows: MemoryQuerySet, choice: Choice, rules: Rules, now: datetime, 
 def _faded(rules: Rules, now: datetime) -> Q:
     """Only what is live can fade."""
     return STATES["live"] & ageing.is_faded(rules, now)
+
+
+def _waiting() -> Q:
+    """Found by words only."""
+    return without_vectors() & Q(invalidated_at__isnull=True)
 
 
 def _about(entity: str) -> Q:
@@ -102,7 +107,7 @@ def facets(rows: MemoryQuerySet, choice: Choice, rules: Rules, now: datetime) ->
         state=_counted(under("state"), STATES),
         age=_counted(under("age"), {name: ageing.in_bucket(name, now) for name in AGE_BUCKETS}),
         pinned=under("pinned").filter(pinned=True).count(),
-        waiting=under("waiting").filter(_WAITING).count(),
+        waiting=under("waiting").filter(_waiting()).count(),
         faded=under("faded").filter(_faded(rules, now)).count(),
     )
 

@@ -7,11 +7,13 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
+from django.db.models import Count, Q
 from django.utils import timezone
 
 from memories.access import Actor, read_targets
 from memories.candidates import Filters, Found, Meaning, Search, candidates
 from memories.configuration import fusion_rule, ranking_rules
+from memories.embedding_queue import not_embedded_with, stamp_of
 from memories.errors import ValidationFailed
 from memories.models import Kind, Memory
 from memories.models.memory import AuthorKind
@@ -130,10 +132,10 @@ def _check_filters(filters: Filters) -> None:
     check_storable(filters.entity or "", "entity")
     for field in ("as_of", "created_from", "created_to"):
         check_aware(getattr(filters, field), field)
-
-
     if filters.as_of and filters.as_of > timezone.now() + CLOCK_SKEW:
         raise ValidationFailed("as_of lies in the future. Name a moment that has been.", field="as_of")
+
+
 def _meaning(query: str) -> tuple[Meaning | None, list[str]]:
     try:
         embedder = get_embedder()
@@ -191,16 +193,25 @@ def _more_notices(query: str, filters: Filters, meaning: Meaning | None) -> list
     notices = []
     if len(query) > QUERY_LENGTH:
         notices.append(f"The query is long: its first {QUERY_LENGTH:,} characters were searched for.")
-    waiting = Memory.objects.live().in_scopes(filters.scopes).filter(embedded_at__isnull=True).count()
-    if waiting and meaning:
-        notices.append(_waiting_notice(waiting))
+    return notices + _waiting_notices(filters, meaning) if meaning else notices
+
+
+def _waiting_notices(filters: Filters, meaning: Meaning) -> list[str]:
+    lacking = not_embedded_with(stamp_of(meaning.model, meaning.model_version))
+    waiting = Memory.objects.live().in_scopes(filters.scopes).filter(lacking)
+    counts = waiting.aggregate(never=Count("pk", filter=Q(embedded_at=None)), all=Count("pk"))
+    never, before = counts["never"], counts["all"] - counts["never"]
+    notices = []
+    if never == 1:
+        notices.append("1 of these memories is not embedded yet: it is found by its words only.")
+    elif never:
+        notices.append(f"{never:,} of these memories are not embedded yet: they are found by their words only.")
+    if before:
+        notices.append(
+            f"{before:,} of these memories {'is' if before == 1 else 'are'} embedded by another model: "
+            "found by words only until embedded again."
+        )
     return notices
-
-
-def _waiting_notice(waiting: int) -> str:
-    if waiting == 1:
-        return "1 of these memories is not embedded yet: it is found by its words only."
-    return f"{waiting:,} of these memories are not embedded yet: they are found by their words only."
 
 
 def _policy(results: list[Result]) -> str:

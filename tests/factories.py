@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 from django.utils import timezone
 
-from memories.models import Embedding, Entity, Memory, MemoryEntity, Membership, Role, Scope, Token, User, Window
+from memories.embedding_queue import stamp_of
+from memories.models import Embedding, Entity, Membership, Memory, MemoryEntity, Role, Scope, Token, User, Window
+from zeromemory.embedding import get_embedder
 
 _counter = itertools.count(1)
 PASSWORD = "a long test passphrase"
@@ -70,6 +72,7 @@ def make_memory(
         "updated_at": created,
         "accessed_at": created,
         "embedded_at": created if vector is not None else None,
+        "embedded_with": stamp_of(MODEL, MODEL_VERSION) if vector is not None else _stamp_in_use(overrides),
     } | overrides
     memory = Memory.objects.create(scope=scope, content=content, **values)
     window = Window.objects.create(memory=memory, position=0, start=0, stop=len(content), text=content)
@@ -85,6 +88,12 @@ def make_memory(
             vector=np.asarray(vector, dtype=np.float32),
         )
     return memory
+
+
+def _stamp_in_use(overrides: dict[str, Any]) -> str:
+    """Of a memory that only says it is embedded: by whatever embedder is in use."""
+    embedder = get_embedder()
+    return stamp_of(embedder.name, embedder.version) if embedder and overrides.get("embedded_at") else ""
 
 
 def add_entity(memory: Memory, name: str, type: str = "thing") -> Entity:

@@ -73,8 +73,10 @@ class Memory(models.Model):
         default=timezone.now, help_text="The last change by somebody; scores, weights and checks never move it."
     )
     newest_source_at = models.DateTimeField(null=True, blank=True, help_text="Of a distillate: its newest source.")
-    valid_from = models.DateTimeField(null=True, blank=True)
-    valid_until = models.DateTimeField(null=True, blank=True)
+    valid_from = models.DateTimeField(
+        null=True, blank=True, help_text="Shown, not enforced: a memory is recalled before this moment too."
+    )
+    valid_until = models.DateTimeField(null=True, blank=True, help_text="From then on it is not recalled.")
     version = models.PositiveIntegerField(default=1)
 
     invalidated_at = models.DateTimeField(null=True, blank=True)
@@ -96,6 +98,14 @@ class Memory(models.Model):
     idempotency_key = models.CharField(max_length=200, blank=True, default="")
 
     embedded_at = models.DateTimeField(null=True, blank=True)
+    embedded_with = models.CharField(
+        max_length=270,
+        blank=True,
+        default="",
+        db_default="",
+        editable=False,
+        help_text="The stamp of the embedder that embedded_at is about; vectors of earlier ones may stand beside its own.",
+    )
     embedding_error = models.CharField(max_length=500, blank=True, default="")
     embedding_claimed_at = models.DateTimeField(
         null=True, blank=True, editable=False, help_text="When a worker last took it up; a claim lapses by itself."
@@ -160,6 +170,10 @@ class Memory(models.Model):
             ),
             # The beat sweep that embeds what is still waiting.
             models.Index(fields=["recorded_at"], condition=Q(embedded_at__isnull=True), name="memory_not_embedded"),
+            # The same sweep after a change of the embedder, and the counts of what waits for it.
+            models.Index(
+                fields=["embedded_with"], condition=Q(invalidated_at__isnull=True), name="memory_live_embedded_with"
+            ),
             # Lifecycle filters over retired rows.
             models.Index(
                 fields=["scope", "-invalidated_at"],

@@ -2,10 +2,12 @@ import threading
 import time
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from io import StringIO
 from json import dumps, loads
 
 import pytest
 from django.conf import settings
+from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import override_settings
 from django.utils import timezone
@@ -83,7 +85,7 @@ def test_embedding_twice_changes_nothing_the_second_time(write):
     embed_memory(str(memory.pk))
     embed_pending()
     assert list(Embedding.objects.values()) == before
-    Memory.objects.update(embedded_at=None, embedding_claimed_at=None)
+    Memory.objects.update(embedded_at=None, embedded_with="")
     embed_memory(str(memory.pk))
     assert list(Embedding.objects.values()) == before
 
@@ -233,9 +235,93 @@ def test_vectors_of_another_model_stay_beside_the_new_ones(write, endpoint):
     memory = write("x")
     embed_pending()
     with override_settings(EMBEDDER="local"):
-        Memory.objects.update(embedded_at=None, embedding_claimed_at=None)
         embed_pending()
     assert sorted(memory.embeddings.values_list("dimensions", flat=True)) == [2, 384]
+
+
+def test_after_a_change_of_model_the_sweep_embeds_again_oldest_first_and_keeps_the_old_vectors(write, endpoint):
+    memories = [write(f"number {number}") for number in range(3)]
+    embed_pending()
+    with override_settings(EMBEDDER="local"):
+        assert embedding_queue.waiting(Memory.objects.all()).count() == 3
+        assert embedding_queue.embed_waiting(most=2) == 2
+        assert list(embedding_queue.waiting(Memory.objects.all())) == memories[2:]
+        assert embedding_queue.embed_waiting() == 1
+        assert embedding_queue.embed_waiting() == 0
+    assert sorted(memories[0].embeddings.values_list("dimensions", flat=True)) == [2, 384]
+
+
+def test_going_back_to_the_model_before_costs_no_encoding(write, endpoint):
+    write("x")
+    embed_pending()
+    with override_settings(EMBEDDER="local"):
+        embed_pending()
+    before = len(endpoint.batches)
+    assert embedding_queue.embed_waiting() == 1
+    assert not embedding_queue.waiting(Memory.objects.all()).exists()
+    assert len(endpoint.batches) == before
+
+
+def test_after_a_change_of_model_recall_says_what_is_found_by_words_only(write, owner, endpoint):
+    for number in range(2):
+        write(f"needle {number}")
+    embed_pending()
+    actor = actor_for_user(owner)
+    assert recall(actor=actor, query="needle").notices == []
+    with override_settings(EMBEDDER="local"):
+        (notice,) = recall(actor=actor, query="needle").notices
+        assert notice.startswith("2 of these memories are embedded by another model")
+        embed_pending()
+        assert recall(actor=actor, query="needle").notices == []
+
+
+def test_the_sweep_finds_what_another_model_embedded_through_an_index(write):
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        waiting = embedding_queue.waiting(Memory.objects.all())
+        assert "memory_live_embedded_with" in waiting.explain()
+
+
+def reembed():
+    out = StringIO()
+    call_command("reembed", stdout=out)
+    return out.getvalue()
+
+
+def test_reembed_embeds_everything_with_the_model_in_use_and_counts_it(write, endpoint):
+    for number in range(3):
+        write(f"number {number}")
+    Memory.objects.filter(pk=write("forgotten").pk).update(invalidated_at=timezone.now(), invalidated_actor="x")
+    embed_pending()
+    with override_settings(EMBEDDER="local"):
+        said = reembed()
+        assert "3 memories to embed" in said
+        assert "3 of 3 embedded" in said
+        assert "Done: all 3 memories" in said
+        assert "0 memories to embed" in reembed()
+
+
+def test_reembed_does_not_say_done_while_one_is_missing_and_goes_on_when_run_again(write, endpoint):
+    harmless, poisoned = write("harmless"), write("poison")
+    with pytest.raises(CommandError, match="Not done: 1 of 2"):
+        reembed()
+    assert harmless.embeddings.exists()
+    Memory.objects.filter(pk=poisoned.pk).update(invalidated_at=timezone.now(), invalidated_actor="x")
+    write("another")
+    assert "Done: all 2 memories" in reembed()
+
+
+@override_settings(EMBEDDER=UNREACHABLE)
+def test_reembed_gives_up_on_an_embedder_out_of_reach(write):
+    write("x")
+    with pytest.raises(CommandError, match="cannot be reached"):
+        reembed()
+
+
+@override_settings(EMBEDDER="none")
+def test_reembed_without_an_embedder_says_what_to_set():
+    with pytest.raises(CommandError, match="ZEROMEMORY_EMBEDDER"):
+        reembed()
 
 
 @override_settings(EMBEDDER="none")
