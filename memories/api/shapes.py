@@ -16,6 +16,7 @@ def _storable(text: str) -> str:
     return text
 
 
+_VALID_FROM = "Shown, not enforced: a memory is recalled before this moment too."
 Text = Annotated[str, AfterValidator(_storable)]
 LinkType = Literal["relates_to", "supersedes", "contradicts", "derived_from"]
 Ignored = Literal["age", "reinforcement", "structural"]
@@ -46,8 +47,8 @@ class RememberIn(Request):
     session: Text = ""
     pinned: StrictBool = False
     created_at: datetime | None = Field(default=None, description="When it was learned; now if left out.")
-    valid_from: datetime | None = None
-    valid_until: datetime | None = None
+    valid_from: datetime | None = Field(default=None, description=_VALID_FROM)
+    valid_until: datetime | None = Field(default=None, description="From then on it is not recalled.")
     idempotency_key: Text = Field(default="", description="A retry with the same key and text gives the same memory.")
 
 
@@ -57,8 +58,8 @@ class EditIn(Request):
     source: Text | None = None
     pinned: StrictBool | None = None
     entities: list[EntityIn] | None = Field(default=None, max_length=100)
-    valid_from: datetime | None = None
-    valid_until: datetime | None = None
+    valid_from: datetime | None = Field(default=None, description=_VALID_FROM)
+    valid_until: datetime | None = Field(default=None, description="From then on it is not recalled.")
 
 
 class ReasonIn(Request):
@@ -70,7 +71,7 @@ class RecallIn(Request):
     scopes: list[Text] | None = None
     kinds: list[Text] | None = None
     k: int = 10
-    as_of: datetime | None = None
+    as_of: datetime | None = Field(default=None, description="Search what stood at this moment, which has been.")
     ignore: list[Ignored] = Field(default_factory=list)
 
 
