@@ -8,6 +8,7 @@ from typing import Any
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django.views.decorators.http import require_safe
 
 from insights import queries
 from insights.addresses import csv_of, memories_of, page_of
@@ -21,6 +22,7 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 SCOPES = "scopes"
 
 
+@require_safe
 def insights(request: HttpRequest) -> HttpResponse:
     actor = actor_for_request(request)
     ageing = queries.ageing(actor=actor, scope=_chosen(request, actor), now=timezone.now())
@@ -40,6 +42,7 @@ def insights(request: HttpRequest) -> HttpResponse:
     return render(request, "insights/insights.html", context)
 
 
+@require_safe
 def table_csv(request: HttpRequest, name: str) -> HttpResponse:
     actor = actor_for_request(request)
     if name not in {*CHARTS, SCOPES}:

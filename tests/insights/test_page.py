@@ -154,6 +154,11 @@ def test_each_table_is_offered_as_csv(person, name):
     assert f"/insights/{name}.csv" in person.get("/insights/").content.decode()
 
 
+@pytest.mark.parametrize("address", ["/insights/", "/insights/age.csv"])
+def test_these_pages_only_read(person, address):
+    assert person.post(address).status_code == 405
+
+
 def test_an_unknown_table_is_not_found(person):
     assert person.get("/insights/secrets.csv").status_code == 404
 
