@@ -105,7 +105,11 @@ def _after(text: str, title: str) -> str:
     """What follows the headline; where that was cut, the text goes on from there."""
     rest = text.strip().removeprefix(title.removesuffix("…")).strip()
     rest = f"…{rest}" if rest and title.endswith("…") else rest
-    return rest if len(rest) <= EXCERPT else rest[: EXCERPT - 1].rstrip() + "…"
+    return _short(rest)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= EXCERPT else text[: EXCERPT - 1].rstrip() + "…"
 
 
 def author_of(memory: Memory) -> str:
@@ -117,7 +121,10 @@ def author_of(memory: Memory) -> str:
 
 def result_row(result: Result, best: float, rules: Rules, now: datetime) -> dict[str, Any]:
     """One result of a search: its score as a share of the best, each factor, and why it stands here."""
-    return row_of(result.memory, rules, now) | {
+    row = row_of(result.memory, rules, now)
+    if result.start:  # what matched stands further down than the list shows
+        row["excerpt"] = f"…{_short(result.excerpt.strip())}"
+    return row | {
         "score_percent": round(100 * result.score / best) if best else 0,
         "why": result.why,
         "factors": factor_list(result.factors),

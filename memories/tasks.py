@@ -7,7 +7,7 @@ from memories.models import Memory
 
 
 def ring_for(memory: Memory) -> None:
-    """Wake a worker after the commit. Not retried: the sweep comes by within a minute, a person waits for the answer."""
+    """Wake a worker after the commit. Not retried: a sweep comes by within a minute, and a person waits."""
     embed_memory.apply_async_on_commit((str(memory.pk),), retry=False)
 
 

@@ -22,7 +22,7 @@ from reflections.wording import day
 type Link = Callable[..., str]  # the address of the list with some of its parameters changed
 
 MOST_SHOWN: Final = 8  # shared entities
-SHOWN, FOLDED_AT_LEAST = 320, 120  # characters of a source before the fold, and the least that is worth one
+SHOWN, FOLDED_AT_LEAST = 240, 120  # characters of a source before the fold, and the least that is worth one
 STATE_BADGES: Final = {
     "superseded": {"text": "changed since", "tone": "amber"},
     "invalidated": {"text": "forgotten since", "tone": "danger"},

@@ -15,7 +15,7 @@ class Migration(migrations.Migration):
                 db_default="",
                 default="",
                 editable=False,
-                help_text="The stamp of the embedder that embedded_at is about; "
+                help_text="Stamp of the embedder that embedded_at is about; "
                 "vectors of earlier ones may stand beside its own.",
                 max_length=270,
             ),

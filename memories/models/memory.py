@@ -104,7 +104,7 @@ class Memory(models.Model):
         default="",
         db_default="",
         editable=False,
-        help_text="The stamp of the embedder that embedded_at is about; vectors of earlier ones may stand beside its own.",
+        help_text="Stamp of the embedder that embedded_at is about; vectors of earlier ones may stand beside its own.",
     )
     embedding_error = models.CharField(max_length=500, blank=True, default="")
     embedding_claimed_at = models.DateTimeField(
