@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from memories.access import Actor
-from memories.models import Memory, Scope
+from memories.models import Entity, Memory, Scope
 from memories.querysets import OPENING
 from reflections.forms import DismissForm, EditForm, SnoozeForm
 from reflections.models import Candidate, Run
@@ -39,7 +39,7 @@ def row_of(
     """
     sources = _sources(candidate)
     numbers = {str(source["id"]): source["number"] for source in sources}
-    entities = shared_entities(member.memory for member in candidate.members.all())
+    entities = _names(shared_entities(member.memory for member in candidate.members.all()))
     return {
         "candidate": candidate,
         "kind": candidate.kind,
@@ -49,7 +49,7 @@ def row_of(
         "state": "pending" if candidate.is_open else candidate.state,
         "sentences": _sentences(candidate, numbers),
         "sources": sources,
-        "shared": [_entity(entity.name, entity.canonical) for entity in entities[:MOST_SHOWN]],
+        "shared": [_entity(name, canonical) for canonical, name in entities[:MOST_SHOWN]],
         "shared_more": max(0, len(entities) - MOST_SHOWN),
         "similarity": None if candidate.similarity is None else f"{candidate.similarity:.2f}",
         "confidence": None if candidate.confidence is None else f"{candidate.confidence:.2f}",
@@ -120,6 +120,14 @@ def _word_end(text: str) -> int:
     if len(text) <= SHOWN + FOLDED_AT_LEAST:
         return len(text)
     return max(text.rfind(" ", 0, SHOWN), text.rfind("\n", 0, SHOWN), 0) or SHOWN
+
+
+def _names(entities: Sequence[Entity]) -> list[tuple[str, str]]:
+    """Each canonical name once with its spelling; one name may be of several types."""
+    names: dict[str, str] = {}
+    for entity in entities:
+        names.setdefault(entity.canonical, entity.name)
+    return list(names.items())
 
 
 def _entity(name: str, canonical: str) -> dict[str, str]:

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from memories.models import Memory
 from reflections.models import Candidate, Run
-from tests.factories import make_member, make_memory, make_scope, make_user
+from tests.factories import add_entity, make_member, make_memory, make_scope, make_user
 from tests.reflections.factories import in_days, make_candidate, make_episodes
 
 pytestmark = pytest.mark.django_db
@@ -306,6 +306,15 @@ def test_invisible_characters_are_marks(mine, scope):
     text = page(mine).text
     for code in ("U+200B", "U+202E", "U+0007"):
         assert code in text
+
+
+def test_an_entity_of_two_types_is_named_once(mine, scope):
+    sources = make_episodes(scope, entities=["configure.ac", "alone"])
+    for source in sources:
+        add_entity(source, "configure.ac", type="path")
+    make_candidate(scope, sources=sources)
+    (row,) = page(mine).context["rows"]
+    assert [entity["name"] for entity in row["shared"]] == ["alone", "configure.ac"]
 
 
 def test_an_unknown_confidence_is_a_dash(mine, scope):
