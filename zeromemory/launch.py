@@ -17,6 +17,7 @@ from django.contrib.staticfiles.finders import get_finders
 from django.core.management import call_command
 
 from zeromemory.lib import heartbeat
+from zeromemory.lib.logs import last_lines, log_path
 from zeromemory.supervisor import Program
 
 READY_SECONDS = 90
@@ -105,7 +106,7 @@ def _static_state() -> str:
 
 
 def wait_for_web(watch: Callable[[], bool]) -> None:
-    _wait(watch, _web_answers, "The pages do not answer. Read the log of the web process in the data folder.")
+    _wait(watch, _web_answers, "web", "The pages do not answer.")
 
 
 def wait_for_worker(watch: Callable[[], bool]) -> None:
@@ -114,14 +115,15 @@ def wait_for_worker(watch: Callable[[], bool]) -> None:
 
     before = heartbeat.last()
     ring_all()
-    _wait(watch, lambda: heartbeat.last() != before, "The worker does not answer. Read its log in the data folder.")
+    _wait(watch, lambda: heartbeat.last() != before, "worker", "The worker does not answer.")
 
 
-def _wait(watch: Callable[[], bool], done: Callable[[], bool], problem: str) -> None:
+def _wait(watch: Callable[[], bool], done: Callable[[], bool], process: str, problem: str) -> None:
     deadline = time.monotonic() + READY_SECONDS
     while watch() and not done():
         if time.monotonic() > deadline:
-            raise LaunchError(problem)
+            log = log_path(process)
+            raise LaunchError(f"{problem} The last lines of {log}:\n{last_lines(log, 5)}")
         time.sleep(0.1)
 
 

@@ -167,6 +167,8 @@ class _Import:
         actor = self.destinations.actor
         links = self.references.settle(actor)
         for scope in self.destinations.scopes:
+            if not (self.written[scope.pk] or links):
+                continue
             audit.record(
                 actor=actor,
                 action="import",

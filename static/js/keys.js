@@ -4,6 +4,7 @@
   "use strict";
   const TYPING = "input:not([type=checkbox], [type=radio], [type=button], [type=submit]), textarea, select, [contenteditable]";
   let place = 0;
+  let implied = false; // the current row was marked by the page and not reached by a person yet
 
   const rows = () => [...document.querySelectorAll("[data-keylist] [data-row]")].filter((row) => row.checkVisibility());
   const current = () => document.querySelector("[data-keylist] [data-row][data-current]");
@@ -13,15 +14,28 @@
     for (const other of document.querySelectorAll("[data-row][data-current]")) delete other.dataset.current;
     row.dataset.current = "";
     place = rows().indexOf(row);
+    implied = false;
     if (!focus) return;
     row.tabIndex = -1;
     row.focus({ preventScroll: true });
     row.scrollIntoView({ block: "nearest" });
   }
 
+  // Letters act on the current row, so there is one from the start, and the first j or k goes to it.
+  function imply() {
+    const all = rows();
+    if (current() || !all.length) return;
+    select(all[Math.min(Math.max(place, 0), all.length - 1)], { focus: false });
+    implied = true;
+  }
+
   function step(by) {
     const all = rows();
     if (!all.length) return;
+    if (implied && current()) {
+      select(current());
+      return;
+    }
     const index = all.indexOf(current());
     select(all[index < 0 ? 0 : Math.min(Math.max(index + by, 0), all.length - 1)]);
   }
@@ -93,6 +107,7 @@
     if (document.querySelector("dialog[open]")) return;
     if (event.key === "Escape") return leave(event.target);
     if (event.target.closest(TYPING)) return;
+    if (event.key === "Enter" && event.target.closest("a, button, summary")) return;
     if (event.key === "?") help();
     else if (event.key === "j") step(1);
     else if (event.key === "k") step(-1);
@@ -127,6 +142,11 @@
     else document.getElementById("main")?.focus({ preventScroll: true });
   }
   // A swap that leaves nothing behind settles nothing, so the end of the request counts too.
-  document.addEventListener("htmx:afterSettle", refocus);
-  document.addEventListener("htmx:afterRequest", refocus);
+  for (const name of ["htmx:afterSettle", "htmx:afterRequest"]) {
+    document.addEventListener(name, () => {
+      refocus();
+      imply();
+    });
+  }
+  imply();
 })();
