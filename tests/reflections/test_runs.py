@@ -19,9 +19,14 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def rung(monkeypatch):
-    """The run ids that the broker was given."""
+    """The run ids that the broker was given for the task that does runs."""
     sent = []
-    monkeypatch.setattr("celery.app.base.Celery.send_task", lambda self, name, args, **options: sent.append(args[0]))
+
+    def send(self, name, args, **options):
+        assert name == reflect.name
+        sent.append(args[0])
+
+    monkeypatch.setattr("celery.app.base.Celery.send_task", send)
     return sent
 
 
