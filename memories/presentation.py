@@ -33,8 +33,10 @@ ACTION_WORDS: Final = {
     "edit": "edited",
     "enrich": "added entities or links",
     "forget": "forgotten",
+    "import": "imported",
     "link": "linked",
     "pin": "pinned",
+    "propose": "proposed as drafts",
     "remember": "remembered",
     "remove_member": "removed a member",
     "rename_scope": "renamed the scope",
@@ -42,7 +44,9 @@ ACTION_WORDS: Final = {
     "set_member": "let in or changed a member",
     "snooze": "snoozed",
     "supersede": "replaced by a newer version",
+    "undo": "decision undone",
     "unpin": "unpinned",
+    "wake": "back from snooze",
 }
 
 
