@@ -92,7 +92,7 @@ def _drafts(actor: Actor) -> dict[str, Any]:
     return found | {
         "label": "draft to review" if found["count"] == 1 else "drafts to review",
         "href": reverse("reflection_list"),
-        "hint": "A draft becomes a memory when you approve it.",
+        "hint": "A draft becomes a memory when you approve it." if found["count"] else "",
     }
 
 
@@ -102,7 +102,7 @@ def _waiting(actor: Actor) -> dict[str, Any]:
     return found | {
         "label": "memory without embedding" if found["count"] == 1 else "memories without embedding",
         "href": f"{reverse('memory_list')}?state=live&waiting=1",
-        "hint": "Found by their words only, until the worker has embedded them.",
+        "hint": "Found by their words only, until the worker has embedded them." if found["count"] else "",
     }
 
 

@@ -70,7 +70,7 @@ def headline(text: str) -> str:
     if len(line) <= HEADLINE:
         return line
     cut = line[: HEADLINE - 1]
-    whole_words = cut.rpartition(" ")[0]
+    whole_words = cut if line[HEADLINE - 1] == " " else cut.rpartition(" ")[0]
     return (whole_words if len(whole_words) > HEADLINE // 2 else cut).rstrip() + "…"
 
 

@@ -7,11 +7,13 @@ import time_machine
 from django.urls import reverse
 from django.utils import timezone
 
+from insights.tasks import prepare_demo
 from memories import services
 from memories.access import actor_for_token, actor_for_user
 from memories.embedding_queue import stamp_of
 from memories.models import AuditEntry, Memory, Role, User
 from memories.services.visits import note_visit
+from reflections.models import Candidate
 from tests.factories import make_member, make_memory, make_scope, make_token, make_user
 from tests.memories.pages import Html, text_of
 from tests.queries import queries_of, recorded_queries
@@ -84,6 +86,55 @@ def test_nothing_that_waits_is_a_zero_without_a_link(mine, scope):
     make_memory(scope=scope, embedded_at=timezone.now())
     assert [row.split()[0] for row in queue_of(mine.get("/"))] == ["0", "0"]
     assert not [link for link in Html(mine.get("/")).all("a") if link.text == "drafts to review"]
+
+
+# The demo corpus -----------------------------------------------------------------------------
+
+
+def test_staff_load_the_demo_corpus_once_and_its_drafts_follow(mine, owner, django_capture_on_commit_callbacks):
+    with django_capture_on_commit_callbacks() as rung:
+        answer = mine.post(reverse("load_demo"), follow=True)
+    assert answer.redirect_chain == [("/", 302)]
+    loaded = Memory.objects.count()
+    assert f"Loaded {loaded} memories into harbour and notes." in text_of(answer)
+    assert [bell.args for bell in rung if "prepare_demo" in str(bell)] == [("owner",)]
+    mine.post(reverse("load_demo"))
+    assert Memory.objects.count() == loaded
+
+
+def test_the_worker_embeds_the_demo_corpus_and_finds_its_clusters(mine, owner):
+    prepare_demo(owner.username)
+    assert not Memory.objects.live().filter(embedded_at=None).exists()
+    assert Candidate.objects.pending().count() > 2
+    prepare_demo(owner.username)
+    assert queue_of(mine.get("/"))[0].startswith(f"{Candidate.objects.pending().count()} drafts to review")
+
+
+def test_others_may_not_load_the_demo_corpus(client_of):
+    person = client_of(make_user())
+    assert person.post(reverse("load_demo")).status_code == 403
+    assert not Memory.objects.exists()
+    assert person.get(reverse("load_demo")).status_code == 405
+
+
+def polled(answer):
+    return [element.attributes["hx-get"] for element in Html(answer).elements if "data-poll" in element.attributes]
+
+
+def test_the_queue_looks_again_only_while_memories_arrive(mine, scope):
+    make_memory(scope=scope)
+    assert polled(mine.get("/")) == ["/"]
+    part = mine.get("/", headers={"HX-Request": "true"})
+    assert [element.tag for element in Html(part).elements][:1] == ["ul"]
+    assert polled(part) == ["/"]
+    with at_time(timezone.now() + timedelta(minutes=3)):
+        assert polled(mine.get("/")) == polled(mine.get("/", headers={"HX-Request": "true"})) == []
+
+
+def test_looking_again_is_no_visit(mine, owner, scope):
+    make_memory(scope=scope)
+    mine.get("/", headers={"HX-Request": "true"})
+    assert User.objects.get(pk=owner.pk).last_visit_at is None
 
 
 # What changed --------------------------------------------------------------------------------
