@@ -6,6 +6,7 @@ Vectors of another model are kept, so that going back to it costs no work.
 import logging
 import time
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
@@ -26,6 +27,8 @@ logger = logging.getLogger(__name__)
 CLAIM_MINUTES: Final = 10
 MEMORIES_A_CLAIM: Final = 32
 WINDOWS_A_BATCH: Final = 32
+# A text of thousands of windows is done in slices: other memories and other tasks must not wait for the whole of it.
+BATCHES_A_SLICE: Final = 8
 SWEEP_MEMORIES: Final = 2000
 SWEEP_SECONDS: Final = 50.0
 FAILURES_IN_A_ROW: Final = 3
@@ -121,10 +124,21 @@ def _encode(claimed: Sequence[UUID]) -> None:
         return
     for memory in Memory.objects.filter(pk__in=claimed, windows__isnull=True):
         write_windows(memory)
-    while batch := list(_missing(embedder).filter(memory__in=claimed).order_by("position", "pk")[:WINDOWS_A_BATCH]):
+    for _ in range(BATCHES_A_SLICE):
+        batch = list(_missing(embedder).filter(memory__in=claimed).order_by("position", "pk")[:WINDOWS_A_BATCH])
+        if not batch:
+            break
         _store(batch, embedder.encode_documents([window.text for window in batch]), embedder)
         _mark_finished(claimed, embedder)
     _mark_finished(claimed, embedder)
+    _give_back(claimed, embedder)
+
+
+def _give_back(claimed: Sequence[UUID], embedder: Embedder) -> None:
+    """What is left of a long text may be taken up at once, after all that was never tried."""
+    lapsed = timezone.now() - timedelta(minutes=2 * CLAIM_MINUTES)
+    unfinished = Memory.objects.filter(pk__in=claimed).filter(not_embedded_with(_stamp(embedder)))
+    unfinished.update(embedding_claimed_at=lapsed)
 
 
 def _missing(embedder: Embedder) -> QuerySet[Window]:

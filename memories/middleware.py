@@ -52,10 +52,17 @@ class KnownErrorsMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
+        unstorable = "%00" in request.META.get("QUERY_STRING", "") or "\x00" in request.path
+        if unstorable and not request.path.startswith("/api/"):  # which refuses it in its own way
+            return self._page(request, 400, "The address holds a NUL, which nothing stored can hold.")
         return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         if not isinstance(error, ZeroMemoryError):
             return None
-        page = {403: "403.html", 404: "404.html"}.get(error.status, "400.html")
-        return render(request, page, {"message": error.message}, status=error.status)
+        return self._page(request, error.status, error.message)
+
+    @staticmethod
+    def _page(request: HttpRequest, status: int, message: str) -> HttpResponse:
+        page = {403: "403.html", 404: "404.html"}.get(status, "400.html")
+        return render(request, page, {"message": message}, status=status)

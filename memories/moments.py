@@ -1,12 +1,14 @@
 """PURE. The moments that can be stored and shown: a day inside what a date can hold, for the sake of time zones."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 EARLIEST: Final = datetime(1, 1, 2, tzinfo=UTC)
 LATEST: Final = datetime(9999, 12, 30, tzinfo=UTC)
+FURTHEST: Final = timedelta(hours=15)  # no place is further from UTC, and the database takes little more
 
 
 def is_within_reach(moment: datetime) -> bool:
     """Whether an aware *moment* survives storage, and display in every time zone."""
-    return EARLIEST <= moment <= LATEST
+    offset = moment.utcoffset()
+    return offset is not None and abs(offset) <= FURTHEST and EARLIEST <= moment <= LATEST

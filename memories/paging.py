@@ -12,6 +12,7 @@ from django.db.models import Q
 
 from memories.errors import ValidationFailed
 from memories.models import Memory
+from memories.moments import is_within_reach
 from memories.querysets import MemoryQuerySet
 
 
@@ -34,7 +35,7 @@ def _read(cursor: str) -> tuple[datetime, UUID]:
         padded = cursor + "=" * (-len(cursor) % 4)
         moment, memory_id = json.loads(base64.urlsafe_b64decode(padded.encode("ascii")))
         created_at = datetime.fromisoformat(moment)
-        if created_at.tzinfo is None:
+        if created_at.tzinfo is None or not is_within_reach(created_at):
             raise ValueError("no time zone")
         return created_at.astimezone(UTC), UUID(memory_id)
     except (ValueError, TypeError, AttributeError, OverflowError, binascii.Error, RecursionError) as error:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from django.contrib import messages
 from django.contrib.auth import login, update_session_auth_hash
 from django.contrib.auth.decorators import login_not_required
-from django.contrib.auth.forms import SetPasswordForm
+from django.contrib.auth.forms import AuthenticationForm, SetPasswordForm, UsernameField
 from django.contrib.auth.views import LoginView, LogoutView
+from django.forms import TextInput
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
@@ -20,7 +21,16 @@ from memories.services import people
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 
-sign_in = LoginView.as_view(template_name="registration/sign_in.html", redirect_authenticated_user=True)
+
+class SignInForm(AuthenticationForm):
+    """A name longer than any account's is wrong, and nothing to keep a record of."""
+
+    username = UsernameField(max_length=150, widget=TextInput(attrs={"autofocus": True}))
+
+
+sign_in = LoginView.as_view(
+    template_name="registration/sign_in.html", authentication_form=SignInForm, redirect_authenticated_user=True
+)
 sign_out = LogoutView.as_view()
 
 
@@ -51,6 +61,8 @@ def _spent(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def choose_password(request: HttpRequest) -> HttpResponse:
     user = actor_for_request(request).user
+    if not user.must_choose_password:
+        return redirect("settings_page")  # where the old password is asked for
     form = SetPasswordForm(user, request.POST or None)
     if not form.is_valid():
         return render(request, "registration/choose_password.html", {"form": form})

@@ -111,7 +111,9 @@ def _http(request: HttpRequest, error: HttpError) -> HttpResponse:
 @api.exception_handler(OperationalError)
 def _database_busy(request: HttpRequest, error: OperationalError) -> HttpResponse:
     logger.warning("A request met a busy or unreachable database: %s", error.__class__.__name__)
-    answer = _error(request, 503, "unavailable", "The database is busy or unreachable; nothing was written. Try again.")
+    answer = _error(
+        request, 503, "unavailable", "The database is busy or unreachable. Try again, writes with an idempotency key."
+    )
     answer["Retry-After"] = "2"
     return answer
 
@@ -119,7 +121,9 @@ def _database_busy(request: HttpRequest, error: OperationalError) -> HttpRespons
 @api.exception_handler(Exception)
 def _unexpected(request: HttpRequest, error: Exception) -> HttpResponse:
     logger.exception("The API failed unexpectedly on %s %s", request.method, request.path)
-    return _error(request, 500, "internal", "This is our fault. The server's log has the details; nothing was written.")
+    return _error(
+        request, 500, "internal", "This is our fault; the server's log has the details. Look before you repeat a write."
+    )
 
 
 def routes() -> tuple[list[Any], str, str]:

@@ -109,13 +109,20 @@ def wait_for_web(watch: Callable[[], bool]) -> None:
     _wait(watch, _web_answers, "web", "The pages do not answer.")
 
 
-def wait_for_worker(watch: Callable[[], bool]) -> None:
-    """Ring every bell and wait for the heartbeat among them: broker and worker both work then."""
+def wait_for_worker(watch: Callable[[], bool]) -> str:
+    """Ring every bell and wait for the heartbeat among them: broker and worker both work then.
+
+    A worker that is slow to answer stops nothing: the pages work without it. Then a sentence says so.
+    """
     from zeromemory.celery import ring_all
 
     before = heartbeat.last()
     ring_all()
-    _wait(watch, lambda: heartbeat.last() != before, "worker", "The worker does not answer.")
+    try:
+        _wait(watch, lambda: heartbeat.last() != before, "worker", "The worker does not answer yet.")
+    except LaunchError as error:
+        return f"{error}\nThe pages work meanwhile; what needs the worker waits."
+    return ""
 
 
 def _wait(watch: Callable[[], bool], done: Callable[[], bool], process: str, problem: str) -> None:

@@ -68,11 +68,11 @@ class ReasonIn(Request):
 
 class RecallIn(Request):
     query: Text
-    scopes: list[Text] | None = None
-    kinds: list[Text] | None = None
+    scopes: list[Text] | None = Field(default=None, max_length=100)
+    kinds: list[Text] | None = Field(default=None, max_length=100)
     k: int = 10
     as_of: datetime | None = Field(default=None, description="Search what stood at this moment, which has been.")
-    ignore: list[Ignored] = Field(default_factory=list)
+    ignore: list[Ignored] = Field(default_factory=list, max_length=10)
 
 
 class EntityOut(Schema):

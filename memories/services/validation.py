@@ -159,7 +159,9 @@ def check_aware(moment: datetime | None, field: str) -> None:
     if not isinstance(moment, datetime) or timezone.is_naive(moment):
         raise ValidationFailed(f"{field} must be a date and time with a time zone.", field=field)
     if not is_within_reach(moment):
-        raise ValidationFailed(f"{field} lies outside the calendar. Send a date from year 1 to 9999.", field=field)
+        raise ValidationFailed(
+            f"{field} lies outside the calendar. Send a date from year 1 to 9999 in a zone of this world.", field=field
+        )
 
 
 def check_choice(value: Any, choices: Sequence[Any], field: str) -> None:

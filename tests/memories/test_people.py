@@ -3,7 +3,7 @@ from datetime import timedelta
 
 import pytest
 from django.db import connection
-from django.test import Client
+from django.test import Client, override_settings
 from django.urls import reverse
 from django.utils import timezone
 
@@ -218,3 +218,21 @@ class TestForeignRequests:
     def test_no_page_opens_without_signing_in_on_localhost_either(self, client, person, path):
         answer = client.get(path, headers={"Host": "localhost"}, follow=True)
         assert answer.redirect_chain[-1][0].startswith(reverse("sign_in"))
+
+
+def test_whoever_has_a_password_changes_it_only_with_the_old_one(client_of, db):
+    user = make_user()
+    answer = client_of(user).post("/choose-password/", {"new_password1": NEW_PASSWORD, "new_password2": NEW_PASSWORD})
+    assert (answer.status_code, answer.url) == (302, "/settings/")
+    assert Client().login(username=user.username, password=PASSWORD)
+
+
+def test_a_name_longer_than_any_account_is_a_wrong_name(db):
+    with override_settings(AXES_ENABLED=True):
+        answer = Client().post("/sign-in/", {"username": "n" * 10_000, "password": "p" * 1000})
+    assert answer.status_code == 200
+    assert b"150" in answer.content
+
+
+def test_an_address_with_a_nul_is_refused(client_of, db):
+    assert client_of(make_user()).get("/memories/?kind=%00").status_code == 400

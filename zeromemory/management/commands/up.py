@@ -49,7 +49,8 @@ class Command(BaseCommand):
             self._step("pages", "starting")
             launch.wait_for_web(watch)
             self._step("worker", "starting")
-            launch.wait_for_worker(watch)
+            if late := launch.wait_for_worker(watch):
+                self._step("worker", late)
             if watch():
                 self._welcome(owner)
 
