@@ -80,7 +80,7 @@ def test_a_long_text_is_there_whole_with_a_button_that_copies_it(mine, scope):
     assert button.attributes["data-copy"] == f"#{text.attributes['id']}"
 
 
-@pytest.mark.parametrize("address", [uuid.uuid4(), "00000000-0000-0000-0000-000000000000", "x", "1", "%00"])
+@pytest.mark.parametrize("address", [uuid.uuid4(), "00000000-0000-0000-0000-000000000000", "x", "1"])
 def test_what_is_not_there_is_not_found(mine, address):
     assert mine.get(f"/memories/{address}/").status_code == 404
 
@@ -253,10 +253,10 @@ def test_an_entity_leads_to_all_that_is_said_about_it(mine, scope):
 
 
 def test_the_scope_leads_to_its_memories_where_two_share_a_name(client_of, owner, scope):
-    twin = make_scope(make_user(username="ada"), slug="home")
+    twin = make_scope(make_user(username="visitor"), slug="home")
     make_member(twin, user=owner)
     memory = make_memory(scope=twin)
-    (link,) = [link for link in Html(page(client_of(owner), memory)).all("a") if link.text == "ada/home"]
+    (link,) = [link for link in Html(page(client_of(owner), memory)).all("a") if link.text == "visitor/home"]
     assert client_of(owner).get(link.attributes["href"]).context["total"] == 1
 
 

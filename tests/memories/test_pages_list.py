@@ -236,14 +236,14 @@ def test_an_entity_is_found_in_every_spelling(mine, scope):
 
 
 def test_scopes_of_one_name_have_links_that_work(client_of, owner, scope):
-    twin = make_scope(make_user(username="ada"), slug="home")
+    twin = make_scope(make_user(username="visitor"), slug="home")
     make_member(twin, user=owner)
     mine, theirs = make_memory(scope=scope), make_memory(scope=twin)
     client = client_of(owner)
     links = {
         option.text.split()[0]: option.attributes.get("href") for option in Html(page(client)).classed("filter-option")
     }
-    for name, memory in (("owner/home", mine), ("ada/home", theirs)):
+    for name, memory in (("owner/home", mine), ("visitor/home", theirs)):
         assert rows_of(client.get(links[name])) == [str(memory.pk)]
 
 
@@ -412,7 +412,16 @@ def test_a_filter_that_does_not_exist_is_said_and_leads_back(mine, scope, query,
 
 
 def test_a_scope_that_does_not_exist_is_not_found(mine):
-    assert page(mine, "?scope=nowhere").status_code == 404
+    answer = page(mine, "?scope=nowhere")
+    assert answer.status_code == 404
+    assert "There is no such scope here." in text_of(answer)
+
+
+def test_a_name_that_several_scopes_have_says_which_there_are(client_of, owner, scope):
+    make_member(make_scope(make_user(username="ada"), slug="home"), user=owner)
+    answer = page(client_of(owner), "?scope=home")
+    assert answer.status_code == 409
+    assert "name one of ada/home, owner/home" in text_of(answer)
 
 
 # Queries -------------------------------------------------------------------------------------

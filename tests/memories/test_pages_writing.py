@@ -333,10 +333,10 @@ def test_a_refused_text_stays_in_the_form(mine, scope):
 
 
 def test_scopes_of_one_name_are_told_apart(client_of, owner, scope):
-    twin = make_scope(make_user(username="ada"), slug="home")
+    twin = make_scope(make_user(username="visitor"), slug="home")
     make_member(twin, Role.WRITER, owner)
     offered = [option.text for option in Html(client_of(owner).get(reverse("memory_new"))).all("option")]
-    assert {"ada/home", "owner/home"} <= set(offered)
+    assert {"visitor/home", "owner/home"} <= set(offered)
     assert "home" not in offered
 
 
@@ -434,6 +434,7 @@ def test_a_readers_attempt_is_forbidden(reader, scope, act):
     memory = make_memory(scope=scope)
     answer = reader.post(address(act, memory), {"content": "x", "kind": "fact", "version": 1})
     assert answer.status_code == 403
+    assert "Ask one of its admins for the writer role." in text_of(answer)
     memory.refresh_from_db()
     assert (memory.state, memory.pinned, memory.version) == ("live", False, 1)
 
