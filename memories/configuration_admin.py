@@ -127,7 +127,7 @@ class ConfigurationAdmin(admin.ModelAdmin):
 
 
 def _line(version: ConfigVersion) -> str:
-    """``Version 2, 2 March 2026 by kim: half_life_days 365 → 90. Prices move every quarter.``"""
+    """``Version 2, 2 March 2026 by steward: half_life_days 365 → 90. Prices move every quarter.``"""
     when = date_format(localtime(version.changed_at), "j F Y, H:i")
     who = version.changed_by or "nobody"
     return f"Version {version.version}, {when} by {who}: {difference(version)}. {version.reason}"

@@ -122,12 +122,12 @@ def test_the_empty_pages_are_accessible(visit, db):
 
 
 def test_a_scope_is_shared_and_left_with_the_keyboard_alone(visit, owner, scope):
-    ada = make_user(username="ada")
+    visitor = make_user(username="visitor")
     page = visit(owner).open(f"/scopes/{scope.pk}/")
-    page.get_by_label("User name").fill("ada")
+    page.get_by_label("User name").fill("visitor")
     page.get_by_label("User name").press("Enter")
-    expect(page.get_by_text("ada is reader here.")).to_be_visible()
-    theirs = visit(ada).open(f"/scopes/{scope.pk}/")
+    expect(page.get_by_text("visitor is reader here.")).to_be_visible()
+    theirs = visit(visitor).open(f"/scopes/{scope.pk}/")
     theirs.get_by_text("Leave this scope…").press("Enter")
     theirs.get_by_role("button", name="Leave this scope").press("Enter")
     theirs.wait_for_url("**/scopes/")

@@ -129,9 +129,9 @@ def test_other_peoples_memories_are_not_counted(owner, scope):
 
 
 def test_scopes_of_one_slug_are_told_apart_by_their_owner(owner, scope):
-    theirs = make_scope(make_user(username="kim"), slug="home")
+    theirs = make_scope(make_user(username="steward"), slug="home")
     make_member(theirs, user=owner)
-    assert {row.scope for row in seen_by(owner).by_scope} == {"owner/home", "kim/home"}
+    assert {row.scope for row in seen_by(owner).by_scope} == {"owner/home", "steward/home"}
     assert seen_by(owner, scope).scope == "owner/home"
 
 

@@ -33,7 +33,7 @@ def test_the_list_tells_my_role_the_people_the_memories_and_the_policy(mine, sco
 
 
 def test_the_number_of_memories_leads_to_them(mine, scope, owner):
-    twin = make_scope(make_user(username="ada"), slug="home")
+    twin = make_scope(make_user(username="visitor"), slug="home")
     make_member(twin, user=owner)
     for row, count in ((scope, 2), (twin, 3)):
         for _ in range(count):
@@ -75,15 +75,15 @@ def test_somebody_without_a_scope_is_told_what_to_do(client_of):
 
 
 def test_an_admin_lets_in_changes_and_removes(mine, scope):
-    ada = make_user(username="ada")
-    answer = mine.post(at("set_member", scope), {"username": "ada", "role": "reader"}, follow=True)
-    assert "ada is reader here." in text_of(answer)
-    mine.post(at("set_member", scope), {"username": "ada", "role": "writer"})
-    assert Membership.objects.get(user=ada).role == "writer"
-    answer = mine.post(at("remove_member", scope, ada.pk), follow=True)
+    visitor = make_user(username="visitor")
+    answer = mine.post(at("set_member", scope), {"username": "visitor", "role": "reader"}, follow=True)
+    assert "visitor is reader here." in text_of(answer)
+    mine.post(at("set_member", scope), {"username": "visitor", "role": "writer"})
+    assert Membership.objects.get(user=visitor).role == "writer"
+    answer = mine.post(at("remove_member", scope, visitor.pk), follow=True)
     assert "Removed. What they wrote stays." in text_of(answer)
     assert not Membership.objects.exists()
-    assert "They were no member any more." in text_of(mine.post(at("remove_member", scope, ada.pk), follow=True))
+    assert "They were no member any more." in text_of(mine.post(at("remove_member", scope, visitor.pk), follow=True))
 
 
 @pytest.mark.parametrize(
@@ -91,12 +91,12 @@ def test_an_admin_lets_in_changes_and_removes(mine, scope):
     [
         ({"username": "nobody", "role": "reader"}, "Nobody here has this user name."),
         ({"username": "owner", "role": "reader"}, "The owner is an admin of the scope already"),
-        ({"username": "ada", "role": "king"}, "Select a valid choice."),
+        ({"username": "visitor", "role": "king"}, "Select a valid choice."),
         ({"username": "", "role": "reader"}, "This field is required."),
     ],
 )
 def test_whom_one_cannot_let_in_is_said_and_kept(mine, scope, sent, said):
-    make_user(username="ada")
+    make_user(username="visitor")
     answer = mine.post(at("set_member", scope), sent)
     assert answer.status_code == 422
     assert said in text_of(answer)
@@ -114,11 +114,11 @@ def test_a_scope_is_renamed_and_keeps_its_short_name(mine, scope):
 
 @pytest.mark.parametrize("role", [Role.READER, Role.WRITER])
 def test_a_member_sees_who_else_is_here_and_may_only_leave(client_of, scope, role):
-    make_member(scope, user=make_user(username="ada"))
+    make_member(scope, user=make_user(username="visitor"))
     member = make_member(scope, role)
     theirs = client_of(member)
     answer = theirs.get(at("detail", scope))
-    assert "ada" in text_of(answer)
+    assert "visitor" in text_of(answer)
     assert actions_of(answer) == {at("leave", scope)}
     for address in (at("rename", scope), at("set_member", scope)):
         assert theirs.post(address, {"name": "x", "username": member.username, "role": "admin"}).status_code == 403

@@ -19,7 +19,7 @@ def mine(client_of, owner, scope):
 
 
 def test_the_profile_is_saved_with_a_plain_form(mine, owner):
-    sent = {"first_name": "Ada", "last_name": "L", "email": "ada@example.org", "time_zone": "Asia/Tokyo"}
+    sent = {"first_name": "Visitor", "last_name": "L", "email": "visitor@example.org", "time_zone": "Asia/Tokyo"}
     assert mine.post("/settings/", sent).headers["Location"] == "/settings/"
     owner.refresh_from_db()
     assert {name: getattr(owner, name) for name in sent} == sent
@@ -42,7 +42,7 @@ def test_saving_without_a_change_leaves_no_trace(mine, owner):
     ],
 )
 def test_what_will_not_do_is_said_and_nothing_is_saved(mine, owner, sent, said):
-    answer = mine.post("/settings/", {"first_name": "Ada", "last_name": "", "email": "", "time_zone": ""} | sent)
+    answer = mine.post("/settings/", {"first_name": "Visitor", "last_name": "", "email": "", "time_zone": ""} | sent)
     assert answer.status_code == 422
     assert said in text_of(answer)
     owner.refresh_from_db()
@@ -52,9 +52,9 @@ def test_what_will_not_do_is_said_and_nothing_is_saved(mine, owner, sent, said):
 @pytest.mark.parametrize("field", ["username", "is_staff", "is_superuser", "must_choose_password", "password"])
 def test_no_other_field_can_be_sent(mine, owner, field):
     before = getattr(owner, field)
-    mine.post("/settings/", {"first_name": "Ada", "last_name": "", "email": "", "time_zone": "", field: "1"})
+    mine.post("/settings/", {"first_name": "Visitor", "last_name": "", "email": "", "time_zone": "", field: "1"})
     owner.refresh_from_db()
-    assert (owner.first_name, getattr(owner, field)) == ("Ada", before)
+    assert (owner.first_name, getattr(owner, field)) == ("Visitor", before)
 
 
 def change_password(client, **sent):
@@ -113,7 +113,7 @@ def test_a_broken_embedder_is_told_with_what_to_do(mine):
 
 
 def test_the_commands_name_the_person(client_of):
-    person = make_user(username="ada")
+    person = make_user(username="visitor")
     commands = " ".join(block.text for block in Html(client_of(person).get("/settings/")).all("pre"))
-    assert "export_memories --user ada --out memories.jsonl" in commands
+    assert "export_memories --user visitor --out memories.jsonl" in commands
     assert reverse("settings_page") == "/settings/"

@@ -150,7 +150,7 @@ def at_time(at):
 
 
 def test_what_others_did_since_the_last_visit_is_told_by_kind(mine, owner, scope):
-    member = actor_for_user(make_member(scope, Role.WRITER, make_user(username="ada")))
+    member = actor_for_user(make_member(scope, Role.WRITER, make_user(username="visitor")))
     now = timezone.now()
     with at_time(now - timedelta(days=9)):
         services.remember(actor=member, scope=scope, content="Long ago.")
@@ -162,7 +162,7 @@ def test_what_others_did_since_the_last_visit_is_told_by_kind(mine, owner, scope
     assert changes_of(answer) == ["Forgotten 1", "Remembered 5"]
     assert "What changed since your last visit" in text_of(answer)
     assert "and 2 more" in text_of(answer)
-    assert "by ada" in text_of(answer)
+    assert "by visitor" in text_of(answer)
     entries = [link for link in Html(answer).all("a") if link.text == "Number 4."]
     assert entries[0].attributes["href"] == reverse("memory_detail", args=[memory.pk])
 
@@ -185,10 +185,12 @@ def test_nothing_new_is_said_in_words(mine, owner, scope):
 def test_decisions_about_drafts_and_scopes_have_names_and_links(mine, owner, scope):
     candidate = make_candidate(scope, draft="The cache is cold.")
     AuditEntry.objects.create(
-        actor="ada", action="snooze", scope=scope, object_type="candidate", object_id=candidate.pk
+        actor="visitor", action="snooze", scope=scope, object_type="candidate", object_id=candidate.pk
     )
-    AuditEntry.objects.create(actor="ada", action="set_member", scope=scope, object_type="scope", object_id=scope.pk)
-    AuditEntry.objects.create(actor="ada", action="strange_thing", scope=scope, object_type="engine", object_id="7")
+    AuditEntry.objects.create(
+        actor="visitor", action="set_member", scope=scope, object_type="scope", object_id=scope.pk
+    )
+    AuditEntry.objects.create(actor="visitor", action="strange_thing", scope=scope, object_type="engine", object_id="7")
     links = {link.text: link.attributes["href"] for link in Html(mine.get("/")).all("a")}
     assert links["The cache is cold."] == reverse("reflection_detail", args=[candidate.pk])
     assert links["home"] == reverse("scope_detail", args=[scope.pk])

@@ -75,9 +75,9 @@ def test_renaming_keeps_the_short_name(actor, scope):
 
 @pytest.mark.parametrize("role", Role.values)
 def test_an_admin_lets_people_in_and_changes_their_role(actor, scope, role):
-    person = make_user(username="ada")
-    set_member(actor=actor, scope=scope, username=" ada ", role=Role.READER)
-    set_member(actor=actor, scope=scope, username="ada", role=role)
+    person = make_user(username="visitor")
+    set_member(actor=actor, scope=scope, username=" visitor ", role=Role.READER)
+    set_member(actor=actor, scope=scope, username="visitor", role=role)
     assert Membership.objects.get(scope=scope, user=person).role == role
     rights = actor_for_user(person)
     assert scope.pk in rights.readable
@@ -105,10 +105,10 @@ def test_no_token_decides_about_a_scope(owner, scope):
 
 @pytest.mark.parametrize(
     ("username", "role", "field"),
-    [("nobody", "reader", "username"), ("a\x00b", "reader", "username"), ("ada", "king", "role")],
+    [("nobody", "reader", "username"), ("a\x00b", "reader", "username"), ("visitor", "king", "role")],
 )
 def test_whom_nobody_knows_is_not_let_in(actor, scope, username, role, field):
-    make_user(username="ada")
+    make_user(username="visitor")
     with pytest.raises(ValidationFailed) as refused:
         set_member(actor=actor, scope=scope, username=username, role=role)
     assert refused.value.field == field
@@ -153,10 +153,10 @@ def test_removing_somebody_twice_leaves_one_trace(actor, scope):
 
 
 def test_scopes_of_one_name_are_told_apart_by_their_owner(owner, scope):
-    twin = make_scope(make_user(username="ada"), slug="HOME")
+    twin = make_scope(make_user(username="visitor"), slug="HOME")
     other = make_scope(owner, slug="garden")
     names = scope_names([scope, twin, other])
-    assert names == {scope.pk: "owner/home", twin.pk: "ada/HOME", other.pk: "garden"}
+    assert names == {scope.pk: "owner/home", twin.pk: "visitor/HOME", other.pk: "garden"}
     make_member(twin, user=owner)
     assert [scope_for(actor_for_user(owner), names[row.pk]) for row in (scope, twin, other)] == [scope, twin, other]
 

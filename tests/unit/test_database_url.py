@@ -25,15 +25,15 @@ ODD = [
 
 @pytest.mark.parametrize("password", ODD)
 def test_an_odd_password_is_read_as_it_was_pasted(password):
-    address = parse(f"postgresql://ada:{password}@db.example:5433/memory?sslmode=require")
+    address = parse(f"postgresql://visitor:{password}@db.example:5433/memory?sslmode=require")
     assert address.password == password
-    assert (address.user, address.host, address.port, address.name) == ("ada", "db.example", "5433", "memory")
+    assert (address.user, address.host, address.port, address.name) == ("visitor", "db.example", "5433", "memory")
     assert address.options == {"sslmode": "require"}
 
 
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1).filter(lambda text: text.strip() == text))
 def test_any_percent_encoded_password_comes_back_whole(password):
-    assert parse(f"postgres://ada:{quote(password, safe='')}@localhost/memory").password == password
+    assert parse(f"postgres://visitor:{quote(password, safe='')}@localhost/memory").password == password
 
 
 def test_a_socket_folder_is_a_host():
@@ -42,7 +42,7 @@ def test_a_socket_folder_is_a_host():
 
 
 def test_an_ipv6_host_loses_its_brackets():
-    assert parse("postgres://ada@[::1]:5432/memory").host == "::1"
+    assert parse("postgres://visitor@[::1]:5432/memory").host == "::1"
 
 
 @pytest.mark.parametrize(
@@ -56,4 +56,4 @@ def test_what_is_no_address_is_refused_without_repeating_the_password(url):
 
 
 def test_the_password_does_not_show_when_an_address_is_printed():
-    assert "secret" not in repr(parse("postgres://ada:secret@localhost/memory"))
+    assert "secret" not in repr(parse("postgres://visitor:secret@localhost/memory"))
