@@ -20,7 +20,7 @@ from memories.paging import page_of
 from memories.presentation import AUTHOR_WORDS, result_row, row_of, scope_names
 from memories.querysets import STATES
 from memories.recall import MOST_RESULTS, recall
-from memories.views.fragments import page_or_part
+from memories.views.fragments import is_fragment, page_or_part
 
 PAGE: Final = 40
 SEARCHED: Final = 20
@@ -42,7 +42,7 @@ def memory_list(request: HttpRequest) -> HttpResponse:
     try:
         choice = _choice(actor, asked)
         context |= _searched(actor, asked, choice, request) if asked.get("q") else _feed(actor, asked, choice, request)
-        context["filters"] = _filters(actor, asked, choice)
+        context["filters"] = [] if is_fragment(request) else _filters(actor, asked, choice)
     except ValidationFailed as error:
         context |= {"problem": error.message, "rows": [], "filters": []}
     context["kept"] = [(name, value) for name, value in asked.items() if name != "q"]

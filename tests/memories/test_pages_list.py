@@ -418,10 +418,10 @@ def test_a_scope_that_does_not_exist_is_not_found(mine):
 
 
 def test_a_name_that_several_scopes_have_says_which_there_are(client_of, owner, scope):
-    make_member(make_scope(make_user(username="ada"), slug="home"), user=owner)
+    make_member(make_scope(make_user(username="visitor"), slug="home"), user=owner)
     answer = page(client_of(owner), "?scope=home")
     assert answer.status_code == 409
-    assert "name one of ada/home, owner/home" in text_of(answer)
+    assert "name one of owner/home, visitor/home" in text_of(answer)
 
 
 # Queries -------------------------------------------------------------------------------------

@@ -81,7 +81,7 @@ def test_the_commands_shown_do_what_they_say(mine, client, scope):
 
 
 def test_a_token_for_several_scopes_gets_a_command_that_names_one(mine, client, owner, scope):
-    twin = make_scope(make_user(username="o'brien"), slug="home")
+    twin = make_scope(make_user(username="night's-watch"), slug="home")
     make_member(twin, Role.WRITER, owner)
     answer = create(mine, scope, scopes=[scope.pk, twin.pk])
     assert run(client, command_of(answer, "remember")).status_code == 201
