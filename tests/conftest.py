@@ -36,6 +36,11 @@ def _shipped_configuration(request: pytest.FixtureRequest) -> None:
     if not uses_database and not request.node.get_closest_marker("django_db"):
         return
     request.getfixturevalue("_django_db_helper")
+    write_shipped_configuration()
+
+
+def write_shipped_configuration() -> None:
+    """The rows of the migrations, where an earlier test left the tables empty."""
     if not RankingConfig.objects.exists():
         RankingConfig.objects.bulk_create(
             RankingConfig(kind=kind, **asdict(rule)) for kind, rule in KIND_DEFAULTS.items()

@@ -95,6 +95,7 @@ def test_a_bell_that_cannot_be_rung_neither_fails_nor_delays_the_write(data_fold
     app.amqp._producer_pool = None
 
 
+@pytest.mark.django_db  # the admin, imported with the tasks, asks the database for its version
 def test_each_scheduled_task_exists():
     app.loader.import_default_modules()
     scheduled = {entry["task"] for entry in app.conf.beat_schedule.values()}

@@ -97,7 +97,7 @@ def test_four_megabytes_fit_and_one_byte_more_does_not(write, field, letter):
         {"external_id": "e" * 300},
         {"entities": [EntitySpec("n" * 300, "t" * 40)]},
         {"created_at": NOW + timedelta(seconds=3)},
-        {"created_at": datetime(1, 1, 2, tzinfo=timezone.get_fixed_timezone(60))},
+        {"created_at": datetime(1, 1, 3, tzinfo=timezone.get_fixed_timezone(60))},
         {"valid_until": NOW - timedelta(days=1)},
         {"content": "\u200b\u202e<script>alert(1)</script> javascript:alert(1) =cmd"},
         {"content": "🎉"},

@@ -24,6 +24,7 @@ from memories.transfer.exporting import export_to
 from memories.transfer.importing import import_from
 from memories.transfer.jsonl import Jsonl
 from reflections.models import Candidate
+from tests.conftest import write_shipped_configuration
 from tests.factories import make_member, make_memory, make_scope, make_user
 from tests.memories.carrying import erase_everything
 
@@ -34,6 +35,7 @@ FADING = [kind for kind, rule in ranking.KIND_DEFAULTS.items() if rule.half_life
 def keeper(django_db_setup: None, django_db_blocker) -> Iterator[Actor]:
     """Somebody with the corpus in their scopes. Loaded once: it is only read here."""
     with django_db_blocker.unblock(), transaction.atomic():
+        write_shipped_configuration()
         actor = actor_for_user(make_user(username="keeper"))
         demo.load(actor=actor, now=timezone.now())
         yield actor_for_user(actor.user)
