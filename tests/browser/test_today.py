@@ -57,7 +57,7 @@ def test_what_waits_is_counted_again_while_memories_arrive(visit, owner, scope):
     expect(queue).to_contain_text("1memory without embedding", use_inner_text=False)
     Memory.objects.update(embedded_at=timezone.now())
     make_candidate(scope)
-    expect(queue.get_by_role("link", name="draft to review")).to_be_visible()
+    expect(queue.get_by_role("link", name="draft to review")).to_be_visible(timeout=20_000)  # the page looks every 5 s
 
 
 def test_the_welcome_leads_to_the_first_memory_without_scripts(visit, owner, scope):
