@@ -19,9 +19,10 @@ from memories.access import Actor, actor_for_request
 from memories.condition import Part
 from memories.configuration import ranking_rules
 from memories.errors import Forbidden
+from memories.headlines import headline
 from memories.history import changes_since, memories_of
 from memories.models import AuditEntry, Memory
-from memories.presentation import action_words, headline, row_of
+from memories.presentation import action_words, row_of
 from memories.services.visits import note_visit
 from memories.transfer import demo
 from memories.views.fragments import is_fragment, page_or_part

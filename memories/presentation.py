@@ -9,13 +9,13 @@ from typing import Any, Final
 
 from django.urls import reverse
 
+from memories.headlines import headline
 from memories.models import Memory, Scope
 from memories.ranking import UNKNOWN_RULE, Factors, KindRule, age_factor, age_in_days, is_faded
 from memories.recall import Result
 
 Rules = Mapping[str, KindRule]
 
-HEADLINE: Final = 140
 EXCERPT: Final = 280
 STATE_BADGES: Final = {
     "superseded": {"text": "superseded", "tone": ""},
@@ -62,16 +62,6 @@ def scope_names(scopes: Iterable[Scope]) -> dict[int, str]:
         scope.pk: scope.slug if uses[scope.slug.casefold()] == 1 else f"{scope.owner.get_username()}/{scope.slug}"
         for scope in scopes
     }
-
-
-def headline(text: str) -> str:
-    """The first line with something on it, at most 140 characters, cut between words where there are any."""
-    line = next((line.strip() for line in text.splitlines() if line.strip()), text.strip())
-    if len(line) <= HEADLINE:
-        return line
-    cut = line[: HEADLINE - 1]
-    whole_words = cut if line[HEADLINE - 1] == " " else cut.rpartition(" ")[0]
-    return (whole_words if len(whole_words) > HEADLINE // 2 else cut).rstrip() + "…"
 
 
 def freshness(memory: Memory, rules: Rules, now: datetime) -> tuple[float, bool]:

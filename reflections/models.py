@@ -1,17 +1,11 @@
-from uuid import UUID
-
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
-from uuid_utils import compat
 
 from memories.models import Memory, Scope
+from memories.models.memory import new_id
 from reflections.querysets import CandidateQuerySet, RunQuerySet
-
-
-def new_id() -> UUID:
-    return compat.uuid7()
 
 
 class ReflectionConfig(models.Model):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Final
@@ -13,6 +12,7 @@ from django.utils import timezone
 
 from memories.access import Actor
 from memories.models import Entity, Memory, Scope
+from memories.presentation import scope_names
 from memories.querysets import OPENING
 from reflections.forms import DismissForm, EditForm, SnoozeForm
 from reflections.models import Candidate, Run
@@ -217,12 +217,3 @@ def scope_filter(
             {"label": name, "href": link(scope=name), "count": counts.get(scope.pk, 0), "selected": selected}
         )
     return {"name": "Scope", "options": options}
-
-
-def scope_names(scopes: Sequence[Scope]) -> dict[int, str]:
-    """Short names; with the owner's before it where two scopes are called the same."""
-    used = Counter(scope.slug.casefold() for scope in scopes)
-    return {
-        scope.pk: scope.slug if used[scope.slug.casefold()] == 1 else f"{scope.owner.get_username()}/{scope.slug}"
-        for scope in scopes
-    }

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_GET, require_POST
 from memories.access import actor_for_request
 from memories.errors import Conflict, ValidationFailed
 from memories.models import Scope
+from memories.views.fragments import is_fragment
 from reflections import configuration, services
 from reflections.access import candidate_for, run_for
 from reflections.emptiness import emptiness
@@ -23,11 +24,6 @@ from reflections.listing import Listing, listing_of
 from reflections.models import Candidate, Run
 from reflections.presentation import counted, progress_of, row_of, spoken_total, tabs_of
 from reflections.wording import day
-
-
-def _is_fragment(request: HttpRequest) -> bool:
-    htmx: Any = request.htmx  # type: ignore[attr-defined]  # set by HtmxMiddleware
-    return bool(htmx) and not htmx.boosted and not htmx.history_restore_request
 
 
 @require_GET
@@ -41,7 +37,7 @@ def reflection_list(request: HttpRequest) -> HttpResponse:
     }
     if not rows:
         context["empty"] = emptiness(listing)
-    if _is_fragment(request):
+    if is_fragment(request):
         more = "reflections/list.html#more" if listing.after else "reflections/list.html#queue"
         response = render(request, more, context)
     else:
@@ -160,7 +156,7 @@ def _done(request: HttpRequest, candidate: Candidate, listing: Listing, text: st
     version = _version(request) + 1
     undo = f"{reverse('reflection_undo', args=[candidate.pk])}?version={version}"
     messages.success(request, text, extra_tags="" if undone else undo)
-    if not _is_fragment(request):
+    if not is_fragment(request):
         return redirect(listing.link() if not undone else f"{listing.link(state='')}#draft-{candidate.pk}")
     context = _counts(listing)
     if not context["total"]:
@@ -170,7 +166,7 @@ def _done(request: HttpRequest, candidate: Candidate, listing: Listing, text: st
 
 def _refused(request: HttpRequest, candidate: Candidate, listing: Listing, **bad: RowForm) -> HttpResponse:
     """The row again with the errors beside the fields, as a fragment or as a page of its own."""
-    template = "reflections/draft.html" if _is_fragment(request) else "reflections/detail.html"
+    template = "reflections/draft.html" if is_fragment(request) else "reflections/detail.html"
     (row,) = _rows([candidate], listing, **bad)
     response = render(request, template, {"row": row}, status=422)
     response["X-Fragment"] = "1"
@@ -179,7 +175,7 @@ def _refused(request: HttpRequest, candidate: Candidate, listing: Listing, **bad
 
 def _too_late(request: HttpRequest, candidate: Candidate, listing: Listing, error: Conflict) -> HttpResponse:
     """The row as it is now, with who decided; without htmx the list, which no longer has it."""
-    if not _is_fragment(request):
+    if not is_fragment(request):
         messages.warning(request, error.message)
         return redirect(listing.link())
     (row,) = _rows([candidate_for(listing.actor, candidate.pk)], listing)
@@ -198,7 +194,7 @@ def reflection_find(request: HttpRequest) -> HttpResponse:
     listing = listing_of(actor, request.GET)
     scopes = [listing.scope] if listing.scope else list(Scope.objects.filter(pk__in=actor.writable).order_by("pk"))
     started = services.start_run(actor=actor, scopes=scopes)
-    if _is_fragment(request):
+    if is_fragment(request):
         return _progress(request, started.run)
     if not started.is_new:
         messages.info(request, "A search for clusters of yours is already under way.")
@@ -208,7 +204,7 @@ def reflection_find(request: HttpRequest) -> HttpResponse:
 @require_GET
 def reflection_run(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     run = run_for(actor_for_request(request), run_id)
-    return _progress(request, run) if _is_fragment(request) else redirect("reflection_list")
+    return _progress(request, run) if is_fragment(request) else redirect("reflection_list")
 
 
 def _progress(request: HttpRequest, run: Run) -> HttpResponse:

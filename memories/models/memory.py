@@ -10,6 +10,7 @@ from django.utils import timezone
 from pgvector.django import VectorField
 from uuid_utils import compat
 
+from memories.headlines import headline
 from memories.models.scopes import Scope
 from memories.querysets import MemoryQuerySet
 
@@ -187,10 +188,7 @@ class Memory(models.Model):
 
     @property
     def headline(self) -> str:
-        """The first line, at most 140 characters."""
-        text = self.__dict__.get("opening") or self.content  # list pages load the opening in place of a long text
-        line = next((line.strip() for line in text.splitlines() if line.strip()), text)
-        return line if len(line) <= 140 else line[:139].rstrip() + "…"
+        return headline(self.__dict__.get("opening") or self.content)  # list pages load no more than the opening
 
     @property
     def state(self) -> str:

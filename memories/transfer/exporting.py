@@ -9,6 +9,7 @@ from django.db import connection, transaction
 from django.db.models import Prefetch, QuerySet
 
 from memories.models import Entity, Link, Memory, Scope, UsageEvent
+from memories.presentation import scope_names
 from memories.transfer.contract import Format
 from memories.transfer.errors import TransferError
 from memories.transfer.records import (
@@ -60,21 +61,12 @@ def _one_moment() -> Iterator[None]:
 
 
 def _records(memories: QuerySet[Memory], scopes: Sequence[Scope], export: Export) -> Iterator[Record]:
-    names = _names(scopes)
+    names = scope_names(scopes)
     for scope in sorted(scopes, key=lambda scope: names[scope.pk]):
         yield ScopeRecord(names[scope.pk], scope.name, scope.retention, scope.created_at)
     for memory in _with_all(memories).iterator(chunk_size=BATCH):
         yield _record(memory, names, export)
         export.written += 1
-
-
-def _names(scopes: Sequence[Scope]) -> dict[int, str]:
-    """A slug alone, or ``owner/slug`` where several people use it."""
-    times = Counter(scope.slug.lower() for scope in scopes)
-    return {
-        scope.pk: scope.slug if times[scope.slug.lower()] == 1 else f"{scope.owner.get_username()}/{scope.slug}"
-        for scope in scopes
-    }
 
 
 def _with_all(memories: QuerySet[Memory]) -> QuerySet[Memory]:

@@ -15,9 +15,10 @@ from django.views.decorators.http import require_safe
 from memories.access import actor_for_request, memory_for, readable_scopes
 from memories.configuration import ranking_rules
 from memories.differences import difference
+from memories.headlines import headline
 from memories.history import Tie, contents, ties, trail, versions
 from memories.models import AuditEntry, Memory
-from memories.presentation import AUTHOR_WORDS, PROVENANCE_WORDS, action_words, freshness, headline, scope_names
+from memories.presentation import AUTHOR_WORDS, PROVENANCE_WORDS, action_words, freshness, scope_names
 
 COMPARED: Final = 5  # the newest versions, each with the one before; older ones show their difference on their own page
 TIE_WORDS: Final = {

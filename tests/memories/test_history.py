@@ -7,9 +7,9 @@ import time_machine
 from django.utils import timezone
 
 from memories.access import actor_for_user
+from memories.headlines import headline
 from memories.history import changes_since, contents, memories_of, ties, trail, versions
 from memories.models import AuditEntry, Memory
-from memories.presentation import headline
 from memories.services import edit, forget, link, pin, remember, restore, supersede
 from tests.factories import make_member, make_memory, make_scope, make_user
 
