@@ -11,7 +11,7 @@ from celery.contrib.django.task import DjangoTask
 from django.conf import settings
 from django.db import transaction
 
-from zeromemory.lib import heartbeat
+from zeromemory.lib import broker_files, heartbeat
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "zeromemory.settings")
 
@@ -47,6 +47,7 @@ def make_broker_folders() -> None:
         (settings.BROKER_FOLDER / name).mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
+broker_files.use()
 app = ZeroMemoryCelery("zeromemory", task_cls=Doorbell)
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()

@@ -10,7 +10,6 @@ import os
 import signal
 import socket
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -40,15 +39,9 @@ def web() -> None:
 
 
 def worker() -> None:
-    from django.conf import settings
-
     from zeromemory.celery import app, make_broker_folders
 
     make_broker_folders()
-    if settings.BROKER_URL.startswith("filesystem://"):
-        # The transport takes a message by moving it into the temporary folder. On the same disk that
-        # move is atomic, and nothing is written outside the data folder.
-        tempfile.tempdir = str(settings.BROKER_FOLDER / "taken")
     app.worker_main(["worker", "--loglevel=INFO", "--without-gossip", "--without-mingle", "--without-heartbeat"])
 
 
