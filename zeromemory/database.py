@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,8 @@ HOW_TO_GET_PGVECTOR = (
     "containers: the image pgvector/pgvector; managed services list it among their extensions), "
     "or unset DATABASE_URL to use the embedded PostgreSQL."
 )
+_PASSWORD_IN_ADDRESS = re.compile(r"(://[^\s:@/]*:).*@")
+_PASSWORD_PARAMETER = re.compile(r"(password\s*=\s*)('(?:[^'\\]|\\.)*'?|\S+)", re.IGNORECASE)
 
 
 class UnusableDatabaseError(RuntimeError):
@@ -51,6 +54,10 @@ def inspect() -> Facts:
             return Facts(session.info.server_version, available, installed)
     except psycopg.Error as error:
         raise UnusableDatabaseError(explain(error, connection.settings_dict)) from None
+    except UnicodeError:  # from the look-up of a name that cannot be one
+        raise UnusableDatabaseError(
+            f"DATABASE_URL: {connection.settings_dict['HOST'][:80]!r} is not the name of a host."
+        ) from None
 
 
 def require(facts: Facts) -> None:
@@ -117,10 +124,10 @@ def explain(error: psycopg.Error, settings: dict[str, Any]) -> str:
         return f"DATABASE_URL: there is no database {name!r} on {host}. Create it: createdb -O {user} {name}"
     if isinstance(error, psycopg.OperationalError):
         return (
-            f"DATABASE_URL: no PostgreSQL answers at {host}, port {port} ({_first_line(error, settings)}). "
+            f"DATABASE_URL: no PostgreSQL answers at {host}, port {port} ({_first_line(error)}). "
             "Check the address, that the server runs, and that it accepts connections from here."
         )
-    return f"DATABASE_URL: {_first_line(error, settings)}."
+    return f"DATABASE_URL: {_first_line(error)}."
 
 
 def _sql_states(error: BaseException | None) -> Iterator[str]:
@@ -137,11 +144,15 @@ def _parameters() -> dict[str, Any]:
     return parameters
 
 
-def _first_line(error: BaseException, settings: dict[str, Any] | None = None) -> str:
+def _first_line(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    line = (lines[-1] if lines else type(error).__name__).rstrip(".")
-    password = (settings or {}).get("PASSWORD")
-    return line.replace(password, "***") if password else line
+    return _masked((lines[-1] if lines else type(error).__name__).rstrip("."))
+
+
+def _masked(line: str) -> str:
+    """Without the password of an address or of a list of parameters. A short one may be part of any word."""
+    line = _PASSWORD_IN_ADDRESS.sub(r"\1***@", line)
+    return _PASSWORD_PARAMETER.sub(r"\1***", line)
 
 
 def _numbers(version: str) -> tuple[int, ...]:

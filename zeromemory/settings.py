@@ -3,6 +3,7 @@
 import contextlib
 import os
 import secrets
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -30,13 +31,17 @@ def _switch(name: str) -> bool:
     return given in ("1", "true", "yes", "on")
 
 
-def _whole_number(name: str, default: int, *, least: int = 1) -> int:
+def _whole_number(name: str, default: int, *, least: int = 1, most: int) -> int:
     given = _text(name)
     if not given:
         return default
-    if not given.isdecimal() or int(given) < least:
-        raise _refuse(name, f"{given!r} is not a whole number of at least {least}.")
+    if not given.isdecimal() or len(given) > 9 or not least <= int(given) <= most:
+        raise _refuse(name, f"{_shortened(given)!r} is not a whole number from {least} to {most}.")
     return int(given)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 40 else f"{text[:40]}…"
 
 
 def _one_of(name: str, default: str, *choices: str) -> str:
@@ -49,12 +54,15 @@ def _one_of(name: str, default: str, *choices: str) -> str:
 # Data folder and secret key ------------------------------------------------------------------
 
 DATA_FOLDER = data_folder()
+SHORTEST_KEY = 32  # characters
 
 
 def _secret_key() -> str:
     given = _text("ZEROMEMORY_SECRET_KEY")
-    if given and len(given) < 32:
-        raise _refuse("ZEROMEMORY_SECRET_KEY", "use at least 32 characters, or unset it to have one generated.")
+    if given and len(given) < SHORTEST_KEY:
+        raise _refuse(
+            "ZEROMEMORY_SECRET_KEY", f"use at least {SHORTEST_KEY} characters, or unset it to have one generated."
+        )
     if given:
         return given
     try:
@@ -73,7 +81,21 @@ def _kept_secret_key() -> str:
         with contextlib.suppress(FileExistsError):  # another process generated it at the same moment
             os.link(fresh, kept)
         fresh.unlink()
-    return kept.read_text().strip()
+    return _readable_secret_key(kept)
+
+
+def _readable_secret_key(kept: Path) -> str:
+    try:
+        key = kept.read_text(encoding="ascii").strip()
+    except (UnicodeDecodeError, OSError):
+        key = ""
+    if len(key) < SHORTEST_KEY:
+        raise _refuse(
+            "ZEROMEMORY_SECRET_KEY",
+            f"the file {kept} does not hold a key of at least {SHORTEST_KEY} characters. Put back the one it had, or "
+            "delete the file: the next start makes a new key, and everybody signs in again.",
+        )
+    return key
 
 
 SECRET_KEY = _secret_key()
@@ -182,10 +204,10 @@ def _database() -> dict[str, Any]:
         address = database_url.parse(given)
     except database_url.DatabaseUrlError as error:
         raise _refuse("DATABASE_URL", str(error)) from error
-    pool = {"min_size": 1, "max_size": _whole_number("ZEROMEMORY_DATABASE_POOL", 16, least=2), "timeout": 10}
+    pool = {"min_size": 1, "max_size": _whole_number("ZEROMEMORY_DATABASE_POOL", 16, least=2, most=1000), "timeout": 10}
     return {
         "ENGINE": "django.db.backends.postgresql",
-        "NAME": address.name or address.user,
+        "NAME": address.name,
         "USER": address.user,
         "PASSWORD": address.password,
         "HOST": address.host,
@@ -271,7 +293,7 @@ CELERY_TASK_SERIALIZER = "json"
 CELERY_TIMEZONE = "UTC"
 CELERY_WORKER_POOL = "threads"  # one model in memory, and nothing is forked around its threads
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
-CELERY_WORKER_CONCURRENCY = _whole_number("ZEROMEMORY_WORKERS", 2)
+CELERY_WORKER_CONCURRENCY = _whole_number("ZEROMEMORY_WORKERS", 2, most=64)
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_SEND_TASK_EVENTS = False
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False  # its broadcast queues would fill the broker folder
@@ -281,6 +303,7 @@ if BROKER_URL.startswith("filesystem://"):
         "data_folder_in": str(BROKER_FOLDER / "queue"),
         "data_folder_out": str(BROKER_FOLDER / "queue"),
         "control_folder": str(BROKER_FOLDER / "control"),
+        "taken_folder": str(BROKER_FOLDER / "taken"),  # on the same disk, so that taking a message is one rename
         "polling_interval": 0.25,  # seconds
     }
 

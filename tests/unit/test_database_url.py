@@ -1,9 +1,11 @@
 from urllib.parse import quote
 
+import psycopg
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from zeromemory.database import explain
 from zeromemory.lib.database_url import DatabaseUrlError, parse
 
 pytestmark = pytest.mark.behaviour("F55")
@@ -57,3 +59,32 @@ def test_what_is_no_address_is_refused_without_repeating_the_password(url):
 
 def test_the_password_does_not_show_when_an_address_is_printed():
     assert "secret" not in repr(parse("postgres://visitor:secret@localhost/memory"))
+
+
+def test_an_address_with_a_nul_is_refused():
+    with pytest.raises(DatabaseUrlError, match="NUL"):
+        parse("postgresql://visitor:a%00b@localhost/memory")
+
+
+def refused(said: str, password: str = "p") -> str:
+    settings = {"HOST": "localhost", "PORT": "5432", "USER": "visitor", "NAME": "memory", "PASSWORD": password}
+    return explain(psycopg.OperationalError(said), settings)
+
+
+def test_a_short_password_leaves_the_words_of_a_message_whole():
+    assert "and accepting TCP/IP connections?" in refused("Is the server running and accepting TCP/IP connections?")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        'invalid address "postgresql://visitor:a secret@localhost/memory"',
+        "bad parameter in host=localhost password='a secret' dbname=memory",
+        "bad parameter in host=localhost password=secret dbname=memory",
+    ],
+)
+def test_a_password_in_an_address_or_a_list_of_parameters_is_masked(said):
+    shown = refused(said, "a secret")
+    assert "secret" not in shown
+    assert "***" in shown
+    assert "memory" in shown

@@ -43,6 +43,34 @@ def test_a_bad_value_is_refused_by_the_name_of_its_variable(tmp_path, name):
     assert said.endswith(".")
 
 
+@pytest.mark.parametrize("number", ["-1", "65", "9" * 5000, "1e3", "two", "²"])
+def test_a_number_of_workers_that_cannot_be_is_refused_in_one_short_sentence(tmp_path, number):
+    said = read(tmp_path, ZEROMEMORY_WORKERS=number).stderr.strip().splitlines()[-1]
+    assert "ZEROMEMORY_WORKERS: " in said
+    assert said.endswith("is not a whole number from 1 to 64.")
+    assert len(said) < 200
+
+
+@pytest.mark.parametrize("url", ["postgres://", "postgres://host", "postgresql://@/", f"postgres://u@h/{'n' * 64}"])
+def test_an_address_without_a_usable_database_name_is_refused_by_the_name_of_its_variable(tmp_path, url):
+    said = read(tmp_path, DATABASE_URL=url).stderr.strip().splitlines()[-1]
+    assert "ImproperlyConfigured: DATABASE_URL: names " in said
+
+
+def test_an_address_without_a_name_means_the_database_called_like_the_user(tmp_path):
+    assert read(tmp_path, DATABASE_URL="postgres://somebody@host").returncode == 0
+
+
+@pytest.mark.parametrize("content", [b"", b"\n", b"short", b"\xff\xfe\x00\x01" * 20])
+def test_a_damaged_secret_key_file_is_named_with_what_to_do(tmp_path, content):
+    (tmp_path / "secret_key").write_bytes(content)
+    said = read(tmp_path).stderr.strip().splitlines()[-1]
+    assert f"ZEROMEMORY_SECRET_KEY: the file {tmp_path / 'secret_key'} does not hold a key" in said
+    assert "delete the file" in said
+    (tmp_path / "secret_key").unlink()
+    assert read(tmp_path).returncode == 0
+
+
 def test_manage_py_says_it_without_a_traceback_and_before_it_starts_a_database(tmp_path):
     environment = {"PATH": os.environ["PATH"], "ZEROMEMORY_DATA": str(tmp_path), "ZEROMEMORY_BIND": "nonsense"}
     done = subprocess.run(

@@ -11,11 +11,12 @@ _ADDRESS = re.compile(
     r"""^(?:postgres|postgresql|pgsql)://
     (?:(?P<user>[^:@/]*)(?::(?P<password>.*))?@)?
     (?P<host>\[[0-9A-Fa-f:.]+\]|[^:/?\#@\[\]\s]*)
-    (?::(?P<port>\d+))?
+    (?::(?P<port>[0-9]{1,9}))?
     (?:/(?P<name>[^/?\#@]*))?
     (?:\?(?P<options>[^\#]*))?$""",
     re.VERBOSE,
 )
+LONGEST_NAME = 63  # characters
 
 
 class DatabaseUrlError(ValueError):
@@ -50,11 +51,26 @@ def parse(url: str) -> DatabaseAddress:
     if part["port"] and not 0 < int(part["port"]) < 65536:
         raise DatabaseUrlError(f"names port {part['port']}; a port is between 1 and 65535.")
     options = dict(parse_qsl(found["options"] or "", keep_blank_values=True))
-    return DatabaseAddress(
+    _refuse_nul([*part.values(), *options, *options.values()])
+    address = DatabaseAddress(
         user=part["user"],
         password=part["password"],
         host=options.pop("host", "") or part["host"].strip("[]"),
         port=options.pop("port", "") or part["port"],
-        name=options.pop("dbname", "") or part["name"],
+        name=options.pop("dbname", "") or part["name"] or part["user"],
         options=options,
     )
+    _check_name(address.name)
+    return address
+
+
+def _refuse_nul(texts: list[str]) -> None:
+    if any("\x00" in text for text in texts):
+        raise DatabaseUrlError("holds a NUL (%00), which no part of an address may. Remove it.")
+
+
+def _check_name(name: str) -> None:
+    if not name:
+        raise DatabaseUrlError("names no database. Write postgresql://user:password@host:5432/name.")
+    if len(name) > LONGEST_NAME:
+        raise DatabaseUrlError(f"names a database of {len(name)} characters; PostgreSQL allows {LONGEST_NAME}.")
