@@ -28,10 +28,13 @@ def healthz(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_safe
 def readyz(request: HttpRequest) -> HttpResponse:
-    """What works. 503 only without the database: all else degrades with a notice."""
+    """What works. ``ready`` needs database and broker; the rest degrades with a notice.
+
+    503 only without the database: pages and API answer without a broker, so nobody should be sent away from them.
+    """
     checks = {"database": database(), "broker": broker(), "worker": worker(), "embedder": embedder()}
-    ready = checks["database"]["ok"]
-    return JsonResponse({"ready": ready, **checks}, status=200 if ready else 503)
+    answers = checks["database"]["ok"]
+    return JsonResponse({"ready": answers and checks["broker"]["ok"], **checks}, status=200 if answers else 503)
 
 
 def database() -> dict[str, Any]:

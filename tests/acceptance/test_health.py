@@ -49,9 +49,12 @@ def test_a_silent_worker_shows_and_does_not_take_the_pages_out_of_service(client
 
 
 @pytest.mark.django_db
-def test_a_broker_folder_that_cannot_be_written_shows(client, data_folder):
+def test_without_a_broker_it_is_not_ready_and_the_pages_stay_in_service(client, data_folder):
     (data_folder / "broker").write_text("a file where the folder should be")
-    assert not client.get("/readyz").json()["broker"]["ok"]
+    answer = client.get("/readyz")
+    assert answer.status_code == 200
+    assert answer.json()["ready"] is False
+    assert not answer.json()["broker"]["ok"]
 
 
 @pytest.mark.django_db
@@ -73,6 +76,7 @@ def test_without_the_database_it_is_not_ready(client, data_folder, monkeypatch):
         monkeypatch.undo()
         connection.close()
     assert answer.status_code == 503
+    assert answer.json()["ready"] is False
     assert answer.json()["database"] == {"ok": False, "detail": "The database does not answer."}
 
 
