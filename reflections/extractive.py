@@ -290,9 +290,20 @@ def _without_repeats(parts: Sequence[_Part], scores: _Scores, source_count: int)
     return kept
 
 
-def _says_the_same(one: _Part, other: _Part) -> bool:
-    shared = len(one.subject & other.subject)
-    return shared >= _SAME * (len(one.subject) + len(other.subject) - shared)
+def _says_the_same(one: _Part, later: _Part) -> bool:
+    """Nearly the same words, or a later sentence that has them all in their order, and more.
+
+    Not the other way round: a later sentence with fewer words may have lost a "not".
+    """
+    shared = len(one.subject & later.subject)
+    return shared >= _SAME * (len(one.subject) + len(later.subject) - shared) or _goes_on(one, later)
+
+
+def _goes_on(one: _Part, later: _Part) -> bool:
+    if len(one.subject) < _SUBJECT_WORDS or not one.subject <= later.subject:
+        return False
+    words = iter(later.tokens)
+    return all(token in words for token in one.tokens if token in one.subject)
 
 
 def _choose(parts: Sequence[_Part], scores: _Scores) -> list[_Part]:

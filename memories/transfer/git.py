@@ -17,7 +17,7 @@ from dulwich.repo import Repo, UnsupportedExtension, UnsupportedVersion
 from memories.transfer.commits import Commit, clean, decode, parse_commit
 from memories.transfer.contract import Format
 from memories.transfer.errors import TransferError
-from memories.transfer.mentions import mentioned, touched
+from memories.transfer.mentions import about
 from memories.transfer.records import EntityRecord, MemoryRecord
 from memories.transfer.trees import Trees
 
@@ -98,8 +98,7 @@ class Git(Format):
 
     def _entities(self, trees: Trees, before: bytes | None, step: _Step, commit: Commit) -> tuple[EntityRecord, ...]:
         paths = [] if before is None else self._paths(trees, before, step.tree)
-        mentions = [*touched(paths), *mentioned(commit.message)]
-        return tuple(EntityRecord(name, type) for type, name in mentions)
+        return tuple(EntityRecord(name, type) for type, name in about(paths, commit.message))
 
     def _paths(self, trees: Trees, before: bytes, after: bytes) -> list[str]:
         """What changed against the first parent, old and new names; nothing where a partial clone has no trees."""

@@ -45,6 +45,13 @@ type Mention = tuple[str, str]
 """An entity's type and name."""
 
 
+def about(paths: Iterable[str], message: str) -> list[Mention]:
+    """What a commit touched, then what its message names besides: a path in backquotes is that path, named once."""
+    found = touched(paths)
+    names = {name.casefold() for _, name in found}
+    return found + [(type, name) for type, name in mentioned(message) if name.casefold().rstrip("/") not in names]
+
+
 def touched(paths: Iterable[str]) -> list[Mention]:
     """The most telling paths of a commit and the packages most of them lie in; none that a tool writes by itself."""
     telling = sorted({path for path in paths if is_telling(path)}, key=_importance)

@@ -110,6 +110,19 @@ def test_a_commit_becomes_an_episode_with_its_date_source_and_entities(project):
     assert names(record, "issue") == ["#12"]
 
 
+def test_a_path_that_the_message_names_is_one_entity(tmp_path):
+    project = Project(tmp_path / "tides")
+    project.commit("Speed up `Src/cache.py` and `src/` by `lru_cache`", "src/cache.py", "src/tides/read_all.py")
+    (record,) = read(project.folder)
+    assert sorted((entity.type, entity.name) for entity in record.entities) == [
+        ("identifier", "lru_cache"),
+        ("package", "src"),
+        ("package", "src/tides"),
+        ("path", "src/cache.py"),
+        ("path", "src/tides/read_all.py"),
+    ]
+
+
 def test_commits_come_oldest_first_whatever_branch_they_are_on(project):
     project.commit("first", "a.py")
     project.git("checkout", "-q", "-b", "side")

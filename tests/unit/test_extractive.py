@@ -64,12 +64,12 @@ def test_the_subject_stands_for_a_commit_whose_body_wanders_off() -> None:
 
 def test_what_the_episodes_have_in_common_is_taken_and_the_rest_left() -> None:
     found = lines(
-        "The nightly export fills the disk. It rained all week.",
+        "The nightly export fills the disk at two. It rained all week.",
         "Moved desks to the second floor. The nightly export filled the disk again.",
         "The nightly export fills a larger disk as well. Bought oranges.",
     )
     assert found == [
-        "The nightly export fills the disk.",
+        "The nightly export fills the disk at two.",
         "The nightly export filled the disk again.",
         "The nightly export fills a larger disk as well.",
     ]
@@ -151,6 +151,19 @@ def test_of_a_sentence_and_its_denial_the_later_wins() -> None:
         "Deploys of the billing service are not allowed on a Friday afternoon.",
     )
     assert found == ["Deploys of the billing service are not allowed on a Friday afternoon."]
+
+
+def test_a_later_sentence_that_says_all_of_it_and_more_stands_for_both() -> None:
+    longer = "The disk of the build runner is full again because old container layers pile up."
+    assert lines("The disk of the build runner is full.", longer) == [longer]
+
+
+def test_a_later_sentence_that_says_less_does_not_lose_the_earlier_one() -> None:
+    texts = [
+        "Deploys of billing are not allowed on a Friday, neither by hand nor by the nightly job.",
+        "Deploys of billing are allowed on a Friday.",
+    ]
+    assert lines(*texts) == texts
 
 
 def test_one_sentence_shape_about_different_subjects_is_kept_twice() -> None:
