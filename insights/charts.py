@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from insights.queries import Ageing, KindAgeing
+from insights.queries import Ageing, KindAgeing, ScopeAgeing
 from insights.words import count, days, percent
 from memories.ageing import AGE_BUCKETS
-from memories.ranking import age_factor
+from memories.ranking import DECAYING, age_factor
 
 Link = Callable[..., str]  # filters of the list of memories, as an address
 SHOWN_AGES: Final = (30, 90, 365)
@@ -148,18 +148,26 @@ CHARTS: Final[Mapping[str, Callable[[Ageing, Link], Chart]]] = {
 def scope_table(ageing: Ageing, link: Link, page: Callable[[str], str]) -> Table:
     """*page* is the address of this page for one scope."""
     return Table(
-        ("Scope", "Memories", "Median age", "Faded", "Share faded"),
+        ("Scope", "Policy", "Memories", "Median age", "Faded", "Share faded"),
         tuple(
             (
                 Cell(row.scope, row.scope, page(row.scope)),
+                Cell(row.retention, row.retention),
                 _count(row.live, link(scope=row.scope)),
                 Cell(days(row.median_age_days), row.median_age_days),
-                _count(row.faded, link(scope=row.scope, faded="1")),
+                _faded_of_scope(row, link),
                 Cell(percent(row.faded_share), row.faded_share),
             )
             for row in ageing.by_scope
         ),
     )
+
+
+def _faded_of_scope(row: ScopeAgeing, link: Link) -> Cell:
+    """0 where nothing has faded; a dash where nothing can."""
+    if row.retention == DECAYING:
+        return Cell(None, None)
+    return _count(row.faded, link(scope=row.scope, faded="1"))
 
 
 # Tables and sentences ------------------------------------------------------------------------
@@ -169,7 +177,7 @@ def _kind_row(row: KindAgeing, link: Link) -> tuple[Cell, ...]:
     return (
         Cell(row.kind, row.kind, kind=row.kind),
         _count(row.live, link(kind=row.kind)),
-        _count(row.faded, link(kind=row.kind, faded="1")) if row.live else Cell(None, None),
+        _count(row.faded, link(kind=row.kind, faded="1")) if row.can_fade else Cell(None, None),
         Cell(percent(row.faded_share), row.faded_share),
         Cell(days(row.median_age_days), row.median_age_days),
         Cell(days(row.half_life_days), row.half_life_days),
@@ -206,11 +214,11 @@ def _broken(label: str) -> str:
 
 
 def _faded_of(row: KindAgeing) -> str:
-    return f"{percent(row.faded_share)} of {count(row.live)}" if row.live else "–"
+    return f"{percent(row.faded_share)} of {count(row.can_fade)}" if row.can_fade else "–"
 
 
 def _faded_n(ageing: Ageing) -> str:
-    return f"{count(ageing.faded)} of {count(ageing.live)}" if ageing.live else ""
+    return f"{count(ageing.faded)} of {count(ageing.can_fade)}" if ageing.can_fade else ""
 
 
 def _buckets_said(ageing: Ageing) -> str:
@@ -219,8 +227,10 @@ def _buckets_said(ageing: Ageing) -> str:
 
 
 def _faded_said(ageing: Ageing) -> str:
-    parts = [f"{row.kind} {_faded_of(row)}" for row in ageing.by_kind if row.live]
-    return f"Share of each kind older than its half-life. {'; '.join(parts) or 'Nothing is remembered yet'}."
+    parts = [f"{row.kind} {_faded_of(row)}" for row in ageing.by_kind if row.can_fade]
+    return (
+        f"Share of each kind older than its half-life. {'; '.join(parts) or 'Nothing is remembered yet that can fade'}."
+    )
 
 
 # Figures -------------------------------------------------------------------------------------

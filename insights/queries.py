@@ -8,11 +8,11 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.db import connection
-from django.db.models import BooleanField, Case, CharField, QuerySet, Value, When
+from django.db.models import BooleanField, Case, CharField, Q, QuerySet, Value, When
 
 from insights.sql import load
 from memories.access import Actor, readable_scopes
-from memories.ageing import AGE_BUCKETS, Rules, age_days, in_bucket, is_faded
+from memories.ageing import AGE_BUCKETS, Rules, age_days, can_fade, in_bucket, is_faded
 from memories.configuration import ranking_rules
 from memories.models import Memory, Scope
 from memories.presentation import scope_names
@@ -24,6 +24,7 @@ class KindAgeing:
     kind: str
     live: int
     median_age_days: float | None
+    can_fade: int
     faded: int
     faded_share: float | None
     half_life_days: float
@@ -38,6 +39,7 @@ class ScopeAgeing:
     retention: str
     live: int
     median_age_days: float | None
+    can_fade: int
     faded: int
     faded_share: float | None
 
@@ -46,12 +48,13 @@ class ScopeAgeing:
 class Ageing:
     """How old the live corpus is. Faded = older than the half-life of its kind; the buckets sum to ``live``.
 
-    ``faded_share`` is in [0, 1]. Every kind and every readable scope has an entry, also where nothing is remembered.
+    ``faded_share`` is that of ``can_fade``, in [0, 1]: in a decaying scope nothing fades. Every kind and every readable scope has an entry, also where nothing is remembered.
     """
 
     scope: str | None
     live: int
     median_age_days: float | None
+    can_fade: int
     faded: int
     faded_share: float | None
     oldest_at: datetime | None
@@ -63,6 +66,7 @@ class Ageing:
 
 class _Group(NamedTuple):
     live: int = 0
+    can_fade: int = 0
     faded: int = 0
     median_age_days: float | None = None
     oldest_at: datetime | None = None
@@ -70,7 +74,7 @@ class _Group(NamedTuple):
 
     @property
     def faded_share(self) -> float | None:
-        return self.faded / self.live if self.live else None
+        return self.faded / self.can_fade if self.can_fade else None
 
 
 _Groups = dict[tuple[str, str | None], _Group]
@@ -88,6 +92,7 @@ def ageing(*, actor: Actor, scope: Scope | None = None, now: datetime) -> Ageing
         scope=names[scope.pk] if scope else None,
         live=whole.live,
         median_age_days=whole.median_age_days,
+        can_fade=whole.can_fade,
         faded=whole.faded,
         faded_share=whole.faded_share,
         oldest_at=whole.oldest_at,
@@ -108,15 +113,19 @@ def _groups(scopes: list[Scope], rules: Rules, now: datetime) -> _Groups:
 
 
 def _corpus(scopes: list[Scope], rules: Rules, now: datetime) -> QuerySet[Any, Any]:
-    """The live rows of *scopes*, each with its age in days, its bucket and whether it has faded."""
+    """The live rows of *scopes*, each with its age in days, its bucket, and whether it can fade and has."""
     buckets = Case(*[When(in_bucket(name, now), then=Value(name)) for name in AGE_BUCKETS], output_field=CharField())
-    faded = Case(When(is_faded(rules, now), then=True), default=False, output_field=BooleanField())
+    faded, fading = _whether(is_faded(rules, now)), _whether(can_fade())
     return (
         Memory.objects.live()
         .in_scopes([scope.pk for scope in scopes])
-        .annotate(age_days=age_days(now), faded=faded, bucket=buckets)
-        .values("kind", "scope_id", "created_at", "age_days", "faded", "bucket")
+        .annotate(age_days=age_days(now), can_fade=fading, faded=faded, bucket=buckets)
+        .values("kind", "scope_id", "created_at", "age_days", "can_fade", "faded", "bucket")
     )
+
+
+def _whether(condition: Q) -> Case:
+    return Case(When(condition, then=True), default=False, output_field=BooleanField())
 
 
 def _kind(kind: str, rule: KindRule, group: _Group) -> KindAgeing:
@@ -124,6 +133,7 @@ def _kind(kind: str, rule: KindRule, group: _Group) -> KindAgeing:
         kind=kind,
         live=group.live,
         median_age_days=group.median_age_days,
+        can_fade=group.can_fade,
         faded=group.faded,
         faded_share=group.faded_share,
         half_life_days=rule.half_life_days,
@@ -137,6 +147,7 @@ def _scope(scope: Scope, name: str, group: _Group) -> ScopeAgeing:
         retention=scope.retention,
         live=group.live,
         median_age_days=group.median_age_days,
+        can_fade=group.can_fade,
         faded=group.faded,
         faded_share=group.faded_share,
     )

@@ -36,7 +36,7 @@ def insights(request: HttpRequest) -> HttpResponse:
         "names": list(scope_names(readable_scopes(actor)).values()),
         "decaying": _decaying_said(ageing),
         "links": _links(ageing),
-        "faded_n": f"{count(ageing.faded)} of {count(ageing.live)}" if ageing.live else "",
+        "faded_n": f"{count(ageing.faded)} of {count(ageing.can_fade)}" if ageing.can_fade else "",
         "median_n": "half are older" if ageing.live > 1 else "",
     }
     return render(request, "insights/insights.html", context)
@@ -73,7 +73,7 @@ def _decaying_said(ageing: queries.Ageing) -> str:
         return ""
     return (
         f"{', '.join(names)}: search here does not weigh age, because this scope keeps its memories by last access. "
-        "They are counted by age all the same."
+        "They are counted by age all the same, and none of them fades."
     )
 
 

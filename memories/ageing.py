@@ -12,7 +12,7 @@ from django.db.models.functions import Greatest, Power
 from django.db.models.lookups import GreaterThanOrEqual
 
 from memories.errors import ValidationFailed
-from memories.ranking import KINDS, LINEAR, SMALLEST_FACTOR, UNKNOWN_RULE, KindRule
+from memories.ranking import AGEING, KINDS, LINEAR, SMALLEST_FACTOR, UNKNOWN_RULE, KindRule
 
 Rules = Mapping[str, KindRule]
 
@@ -50,12 +50,17 @@ def in_bucket(name: str, now: datetime) -> Q:
 
 def is_faded(rules: Rules, now: datetime) -> Q:
     """Older than the half-life of its kind; ``memories.ranking.is_faded`` as a condition on dates, so that the index
-    over kind and creation serves it."""
+    over kind and creation serves it. Nothing fades where age does not count."""
     condition = Q(pk__in=[])
     for kind in {*KINDS, *rules}:
         half_life = timedelta(days=_rule(rules, kind).half_life_days)
         condition |= Q(kind=kind, created_at__lt=now - half_life)
-    return condition
+    return can_fade() & condition
+
+
+def can_fade() -> Q:
+    """A decaying scope keeps by last access; its memories have no half-life."""
+    return Q(scope__retention=AGEING)
 
 
 def age_days(now: datetime) -> Func:

@@ -6,6 +6,7 @@ SELECT
     END AS level,
     COALESCE(kind, scope_id::text, bucket) AS name,
     count(*) AS live,
+    count(*) FILTER (WHERE can_fade) AS can_fade,
     count(*) FILTER (WHERE faded) AS faded,
     percentile_cont(0.5) WITHIN GROUP (ORDER BY age_days) AS median_age_days,
     min(created_at) AS oldest_at,

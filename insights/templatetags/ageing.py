@@ -18,7 +18,7 @@ register = template.Library()
 @register.inclusion_tag("insights/_small.html", takes_context=True)
 def how_it_ages(context: template.Context) -> dict[str, Any]:
     ageing = count_ageing(actor=actor_for_request(context["request"]), now=timezone.now())
-    faded_n = f"{words.count(ageing.faded)} of {words.count(ageing.live)}" if ageing.live else ""
+    faded_n = f"{words.count(ageing.faded)} of {words.count(ageing.can_fade)}" if ageing.can_fade else ""
     faded_link = memories_of(None)(faded="1") if ageing.faded else ""
     return {"ageing": ageing, "buckets": _buckets(ageing), "faded_n": faded_n, "faded_link": faded_link}
 

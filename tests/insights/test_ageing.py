@@ -112,6 +112,19 @@ def test_a_kind_without_a_row_fades_at_365_days(owner, scope):
     assert seen_by(owner).faded == 1
 
 
+@pytest.mark.behaviour("Z85")
+def test_nothing_fades_in_a_scope_that_decays(owner, scope):
+    decaying = make_scope(owner, slug="cold", retention="decaying")
+    make_aged(scope, [20, 5], kinds=["task"])
+    make_aged(decaying, [20, 500], kinds=["task"])
+    shown = seen_by(owner)
+    rows = {row.scope: row for row in shown.by_scope}
+    assert (shown.live, shown.can_fade, shown.faded, shown.faded_share) == (4, 2, 1, 0.5)
+    assert (rows["cold"].faded, rows["cold"].faded_share, rows["cold"].median_age_days) == (0, None, 260)
+    assert {row.kind: row.faded_share for row in shown.by_kind}["task"] == 0.5
+    assert seen_by(owner, decaying).faded_share is None
+
+
 def test_an_emptied_configuration_still_counts(owner, scope):
     make_aged(scope, [20], kinds=["task"])
     RankingConfig.objects.all().delete()

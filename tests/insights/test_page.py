@@ -124,6 +124,17 @@ def test_staff_find_the_half_lives_from_here(client_of, owner, scope):
     assert link not in client_of(make_member(scope)).get("/insights/").content.decode()
 
 
+def test_what_decays_is_faded_neither_in_its_row_nor_in_the_numbers(person, owner):
+    make_aged(make_scope(owner, slug="cold", retention="decaying"), [900], now=timezone.now(), kinds=["task"])
+    (row,) = person.get("/memories/", {"scope": "cold"}).context["rows"]
+    listed = person.get("/memories/", {"scope": "cold", "faded": "1"})
+    page = person.get("/insights/")
+    assert not row["faded"]
+    assert listed.context["total"] == 0
+    assert "cold decaying 1 2.5 years – –" in text_of(page)
+    assert csv_of(person, "scopes")[1][4:] == ["", ""]
+
+
 def test_scopes_that_decay_are_named(person, owner):
     make_aged(make_scope(owner, slug="cold", retention="decaying"), [3], now=timezone.now())
     assert "cold: search here does not weigh age" in text_of(person.get("/insights/"))
