@@ -48,7 +48,8 @@ class ScopeAgeing:
 class Ageing:
     """How old the live corpus is. Faded = older than the half-life of its kind; the buckets sum to ``live``.
 
-    ``faded_share`` is that of ``can_fade``, in [0, 1]: in a decaying scope nothing fades. Every kind and every readable scope has an entry, also where nothing is remembered.
+    ``faded_share`` is that of ``can_fade``, in [0, 1]: in a decaying scope nothing fades. Every kind and every readable
+    scope has an entry, also where nothing is remembered.
     """
 
     scope: str | None

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from datetime import datetime
 from typing import Any, Final
 from zoneinfo import available_timezones
 
 from django import forms
+from django.utils import timezone
 
 from memories.access import Actor, readable_scopes
 from memories.entities import EntitySpec
@@ -30,6 +32,20 @@ def line_of(entity: EntitySpec) -> str:
     name = " ".join(entity.name.split())
     plain = entity.type == "thing" and entity_of(name) == EntitySpec(name)
     return name if plain else f"{name} [{entity.type}]"
+
+
+class MomentField(forms.DateTimeField):
+    """A date and a time of day, in the zone of the person."""
+
+    widget = forms.DateTimeInput(attrs={"type": "datetime-local"})
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(required=False, **kwargs)
+
+    @staticmethod
+    def typed(moment: datetime | None) -> str:
+        """As a browser sends it: to the minute, so that what nobody touched is told from a change."""
+        return timezone.localtime(moment).replace(tzinfo=None).isoformat(timespec="minutes") if moment else ""
 
 
 class ScopeField(forms.ModelChoiceField):
@@ -68,6 +84,10 @@ class MemoryForm(forms.Form):
     source = forms.CharField(
         required=False, max_length=2000, strip=False, help_text="Where it comes from: an address, a document."
     )
+    valid_from = MomentField(help_text="Shown beside it. It is recalled before this moment too.")
+    valid_until = MomentField(
+        help_text="From then on it is not recalled. Empty: for ever. Both in the time zone of your settings."
+    )
     version = forms.IntegerField(required=False, min_value=1, widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, named: Sequence[EntitySpec] = (), **kwargs: Any) -> None:
@@ -94,7 +114,7 @@ class MemoryForm(forms.Form):
 
     def changes(self) -> dict[str, Any]:
         """Only what the person changed, so that editing the text touches nothing else."""
-        fields = ("content", "kind", "source", "entities")
+        fields = ("content", "kind", "source", "entities", "valid_from", "valid_until")
         return {name: self.cleaned_data[name] for name in fields if self._was_changed(name)}
 
     def typed(self, name: str) -> str:
@@ -102,8 +122,9 @@ class MemoryForm(forms.Form):
 
     def _was_changed(self, name: str) -> bool:
         # A browser sends line ends back altered, from a field of one line not at all.
-        end = "" if name == "source" else "\n"
-        before, after = str(self.initial.get(name, "")), str(self.data.get(name, ""))
+        end = "\n" if name in ("content", "entities") else ""
+        before = str(self.initial.get(name, ""))
+        after = str(self.data.get(name, before))
         return _LINE_END.sub(end, before) != _LINE_END.sub(end, after)
 
 
@@ -113,7 +134,7 @@ class NewMemoryForm(MemoryForm):
     def __init__(self, *args: Any, actor: Actor, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["scope"].offer(_scopes(actor, actor.writable))  # type: ignore[attr-defined]  # a ScopeField
-        self.order_fields(["content", "kind", "scope", "entities", "source"])
+        self.order_fields(["content", "kind", "scope", "entities", "source", "valid_from", "valid_until"])
 
 
 class ReasonForm(forms.Form):

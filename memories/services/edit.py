@@ -93,7 +93,7 @@ def _in_place(actor: Actor, memory: Memory, changed: dict[str, Any]) -> Memory:
     columns = changed.keys() - {"entities"}
     for field in columns:
         setattr(memory, field, changed[field])
-    if "kind" in changed:
+    if "kind" in changed or ("valid_until" in changed and memory.state == "live"):
         take_turns(memory.scope_id, "content", memory.content_sha256)
         refuse_twin(memory)
     memory.version, memory.updated_at = memory.version + 1, timezone.now()

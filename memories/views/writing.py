@@ -16,7 +16,7 @@ from memories.access import Actor, actor_for_request, memory_for, scope_for, wri
 from memories.differences import difference
 from memories.entities import specs_of
 from memories.errors import Conflict, ZeroMemoryError
-from memories.forms import MemoryForm, NewMemoryForm, ReasonForm, line_of
+from memories.forms import MemoryForm, MomentField, NewMemoryForm, ReasonForm, line_of
 from memories.history import versions
 from memories.models import Memory
 
@@ -44,7 +44,9 @@ def _asked_scope(request: HttpRequest, actor: Actor) -> int | None:
 
 
 def _remember(actor: Actor, wanted: dict[str, Any]) -> services.Remembered:
-    asked = {name: wanted[name] for name in ("scope", "content", "kind", "source", "entities")}
+    asked = {
+        name: wanted[name] for name in ("scope", "content", "kind", "source", "entities", "valid_from", "valid_until")
+    }
     return services.remember(actor=actor, **asked)
 
 
@@ -53,7 +55,7 @@ def memory_edit(request: HttpRequest, memory_id: uuid.UUID) -> HttpResponse:
     actor = actor_for_request(request)
     memory = writable_memory_for(actor, memory_id)
     if request.method != "POST":
-        return _edit_page(request, memory) if memory.state == "live" else _cannot_edit(request, memory)
+        return _edit_page(request, memory) if memory.invalidated_at is None else _cannot_edit(request, memory)
     form = _edit_form(memory, request.POST)
     if not form.is_valid():
         return _edit_page(request, memory, form)
@@ -77,6 +79,8 @@ def _edit_form(memory: Memory, sent: Any = None) -> MemoryForm:
         "kind": memory.kind,
         "source": memory.source,
         "entities": "\n".join(line_of(entity) for entity in named),
+        "valid_from": MomentField.typed(memory.valid_from),
+        "valid_until": MomentField.typed(memory.valid_until),
         "version": memory.version,
     }
     return MemoryForm(sent, initial=initial, named=named)
@@ -89,14 +93,17 @@ def _edit_page(request: HttpRequest, memory: Memory, form: MemoryForm | None = N
 
 
 def _cannot_edit(request: HttpRequest, memory: Memory) -> HttpResponse:
-    messages.warning(request, "Only a live memory can be edited. Restore it first, or edit the newest version.")
+    messages.warning(request, "A retired memory cannot be edited. Restore it first, or edit the newest version.")
     return redirect("memory_detail", memory_id=memory.pk)
 
 
 def _too_late(request: HttpRequest, actor: Actor, memory: Memory, form: MemoryForm, error: Conflict) -> HttpResponse:
     """What was typed is kept, beside what the memory says now; saving again then replaces that knowingly."""
     newest = memory_for(actor, versions(memory, actor)[0].pk)
-    overtaken = newest.state == "live" and (newest.pk, newest.version) != (memory.pk, form.cleaned_data["version"])
+    overtaken = newest.invalidated_at is None and (newest.pk, newest.version) != (
+        memory.pk,
+        form.cleaned_data["version"],
+    )
     if not overtaken:
         _blame(form, error)
         return _edit_page(request, memory, form)
@@ -108,7 +115,11 @@ def _too_late(request: HttpRequest, actor: Actor, memory: Memory, form: MemoryFo
 
 def _clashes(now: dict[str, Any], mine: dict[str, Any], sent: Any) -> list[dict[str, Any]]:
     """Each field that both people touched, with what leads from theirs to mine."""
-    return [{"label": name, "diff": difference(now[name], sent[name])} for name in mine if now[name] != sent[name]]
+    return [
+        {"label": name.replace("_", " "), "diff": difference(now[name], sent[name])}
+        for name in mine
+        if now[name] != sent[name]
+    ]
 
 
 def _blame(form: MemoryForm, error: ZeroMemoryError) -> None:

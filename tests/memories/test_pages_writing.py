@@ -302,7 +302,7 @@ def test_a_retired_memory_has_no_form(mine, scope, owner):
     services.forget(actor=actor_for_user(owner), memory=memory)
     answer = mine.get(address("edit", memory), follow=True)
     assert answer.redirect_chain == [(address("detail", memory), 302)]
-    assert "Only a live memory can be edited." in text_of(answer)
+    assert "A retired memory cannot be edited." in text_of(answer)
 
 
 # Writing -------------------------------------------------------------------------------------
