@@ -14,18 +14,37 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import URLPattern
 from ninja import NinjaAPI, Router
 from ninja.errors import AuthenticationError, HttpError, ValidationError
+from ninja.parser import Parser
 from ninja.security import HttpBearer
 
 import zeromemory
 from insights.api import router as insights_router
 from memories.access import Actor, actor_for_token
 from memories.api.routes import router as memories_router
-from memories.errors import NotFound, ZeroMemoryError
+from memories.errors import NotFound, ValidationFailed, ZeroMemoryError
 from memories.services import tokens
 from reflections.api import router as reflections_router
+from zeromemory.lib import strict_json
 
 logger = logging.getLogger(__name__)
 AGENT_HEADER = "X-Agent"
+JSON = "application/json"
+
+
+class StrictParser(Parser):
+    """Ninja's own takes any content type, and of a field that is there twice the last."""
+
+    def parse_body(self, request: HttpRequest) -> Any:
+        if request.content_type != JSON and not request.content_type.endswith("+json"):
+            raise ValidationFailed(
+                f"The body must be JSON: send Content-Type: {JSON}, not {request.content_type or 'none'}."
+            )
+        try:
+            return strict_json.loads(request.body)
+        except RecursionError as error:
+            raise ValidationFailed("The body is nested too deeply.") from error
+        except ValueError as error:
+            raise ValidationFailed(f"The body is not JSON that can be read: {str(error).rstrip('.')}.") from error
 
 
 class Bearer(HttpBearer):
@@ -43,6 +62,7 @@ api = NinjaAPI(
     version=zeromemory.__version__,
     description="Remember, recall and govern. Every call needs `Authorization: Bearer <token>`.",
     auth=Bearer(),
+    parser=StrictParser(),
     urls_namespace="api",
 )
 api.add_router("", memories_router, tags=["memories"])
@@ -104,6 +124,8 @@ def _too_big(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
 
 @api.exception_handler(HttpError)
 def _http(request: HttpRequest, error: HttpError) -> HttpResponse:
+    if isinstance(error.__cause__, ZeroMemoryError):  # ninja wraps what the parser of bodies raises
+        return _known(request, error.__cause__)
     code = {401: "unauthorized", 403: "forbidden", 404: "not_found"}.get(error.status_code, "validation_failed")
     return _error(request, error.status_code, code, f"{error.message.rstrip('.')}.")
 
@@ -131,8 +153,24 @@ def routes() -> tuple[list[Any], str, str]:
     patterns, app_name, namespace = api.urls
     for pattern in patterns:
         if isinstance(pattern, URLPattern) and pattern.name != "openapi-view":
-            pattern.callback = login_not_required(_with_json_errors(pattern.callback))
+            pattern.callback = login_not_required(_with_json_errors(_with_head(pattern.callback)))
     return patterns, app_name, namespace
+
+
+def _with_head(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """HEAD asks what GET would answer; the server leaves the body out."""
+
+    @functools.wraps(view)
+    def answering(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if request.method != "HEAD":
+            return view(request, *args, **kwargs)
+        request.method = "GET"
+        try:
+            return view(request, *args, **kwargs)
+        finally:
+            request.method = "HEAD"
+
+    return answering
 
 
 def _with_json_errors(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:

@@ -9,6 +9,8 @@ from uuid import UUID
 from ninja import Schema
 from pydantic import AfterValidator, ConfigDict, Field, StrictBool
 
+from memories.services.validation import ENTITY_NAME_LENGTH, ENTITY_TYPE_LENGTH, MOST_ENTITIES, MOST_LINKS
+
 
 def _storable(text: str) -> str:
     if "\x00" in text:
@@ -27,8 +29,8 @@ class Request(Schema):
 
 
 class EntityIn(Request):
-    name: Text = Field(min_length=1, max_length=300)
-    type: Text = Field(default="thing", min_length=1, max_length=40)
+    name: Text = Field(min_length=1, max_length=ENTITY_NAME_LENGTH)
+    type: Text = Field(default="thing", min_length=1, max_length=ENTITY_TYPE_LENGTH)
 
 
 class LinkIn(Request):
@@ -40,8 +42,8 @@ class RememberIn(Request):
     content: Text
     kind: Text = "fact"
     scope: Text | None = Field(default=None, description="Slug, or owner/slug. Optional if you write to one scope.")
-    entities: list[EntityIn] = Field(default_factory=list, max_length=100)
-    links: list[LinkIn] = Field(default_factory=list, max_length=100)
+    entities: list[EntityIn] = Field(default_factory=list, max_length=MOST_ENTITIES)
+    links: list[LinkIn] = Field(default_factory=list, max_length=MOST_LINKS)
     source: Text = ""
     verbatim: Text = ""
     session: Text = ""
@@ -57,7 +59,7 @@ class EditIn(Request):
     kind: Text | None = None
     source: Text | None = None
     pinned: StrictBool | None = None
-    entities: list[EntityIn] | None = Field(default=None, max_length=100)
+    entities: list[EntityIn] | None = Field(default=None, max_length=MOST_ENTITIES)
     valid_from: datetime | None = Field(default=None, description=_VALID_FROM)
     valid_until: datetime | None = Field(default=None, description="From then on it is not recalled.")
 

@@ -13,6 +13,7 @@ from memories.errors import PayloadTooLarge, ValidationFailed
 from memories.models import Kind, Link, Provenance
 from memories.models.memory import AuthorKind
 from memories.moments import is_within_reach
+from memories.unseen import is_blank
 from memories.words import UNSTORABLE
 
 MOST_BYTES: Final = 4 * 1024 * 1024
@@ -74,7 +75,7 @@ def check_draft(draft: Draft) -> None:
 
 def check_content(content: str) -> None:
     check_size(content, "content")
-    if not content.strip():
+    if is_blank(content):
         raise ValidationFailed("Write something: the content is empty.", field="content")
 
 
@@ -110,21 +111,25 @@ def check_storable(text: Any, field: str) -> None:
 
 
 def check_entities(entities: Sequence[EntitySpec]) -> None:
-    if len(entities) > MOST_ENTITIES:
-        raise ValidationFailed(f"Name at most {MOST_ENTITIES} entities.", field="entities")
+    check_entity_count(len(entities))
     for spec in entities:
         check_storable(spec.name, "entities")
         check_storable(spec.type, "entities")
         canonical = canonical_name(spec.name)
         # NFKC can make a name longer, so both spellings must fit.
-        if not canonical or max(len(spec.name), len(canonical)) > ENTITY_NAME_LENGTH:
+        if is_blank(canonical) or max(len(spec.name), len(canonical)) > ENTITY_NAME_LENGTH:
             raise ValidationFailed(
-                f"An entity's name must have from 1 to {ENTITY_NAME_LENGTH} characters.", field="entities"
+                f"An entity's name must have from 1 to {ENTITY_NAME_LENGTH} characters, and one that can be seen.", field="entities"
             )
-        if not spec.type.strip() or len(spec.type) > ENTITY_TYPE_LENGTH:
+        if is_blank(spec.type) or len(spec.type) > ENTITY_TYPE_LENGTH:
             raise ValidationFailed(
-                f"An entity's type must have from 1 to {ENTITY_TYPE_LENGTH} characters.", field="entities"
+                f"An entity's type must have from 1 to {ENTITY_TYPE_LENGTH} characters, and one that can be seen.", field="entities"
             )
+
+
+def check_entity_count(number: int) -> None:
+    if number > MOST_ENTITIES:
+        raise ValidationFailed(f"A memory names at most {MOST_ENTITIES} entities.", field="entities")
 
 
 def check_links(links: Sequence[LinkSpec]) -> None:

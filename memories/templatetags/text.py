@@ -9,12 +9,12 @@ from django import template
 from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from memories.unseen import UNSEEN_LETTERS
+
 register = template.Library()
 
 # Cc control, Cf format (zero width, bidirectional), Zl and Zp separators; unassigned and private ones have no glyph.
 _UNSEEN_CATEGORIES: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Cn", "Co", "Cs"})
-# Blank although they count as letters or marks.
-_UNSEEN_LETTERS: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\u2800\ufe00")
 _SHOWN_AS_THEY_ARE: Final = frozenset("\n\t")
 _JOINERS: Final = frozenset("\u200d\ufe0e\ufe0f")
 _NAMES: Final = {"\x00": "NUL", "\x1b": "ESCAPE", "\x7f": "DELETE", "\r": "CARRIAGE RETURN", "\b": "BACKSPACE"}
@@ -44,7 +44,7 @@ def marked(text: object) -> SafeString:
 def _may_be_unseen(character: str) -> bool:
     if character in _SHOWN_AS_THEY_ARE:
         return False
-    if character in _UNSEEN_LETTERS or character in _JOINERS or 0xE0100 <= ord(character) <= 0xE01EF:
+    if character in UNSEEN_LETTERS or character in _JOINERS or 0xE0100 <= ord(character) <= 0xE01EF:
         return True
     return unicodedata.category(character) in _UNSEEN_CATEGORIES
 

@@ -8,7 +8,7 @@ from memories.entities import EntitySpec
 from memories.errors import ValidationFailed, ZeroMemoryError
 from memories.models import Scope, UsageEvent
 from memories.services import validation
-from memories.services.validation import MOST_ENTITIES, MOST_LINKS, Draft, LinkSpec
+from memories.services.validation import MOST_LINKS, Draft, LinkSpec
 from memories.transfer.errors import TransferError
 from memories.transfer.records import MemoryRecord, ScopeRecord
 
@@ -19,8 +19,7 @@ def check(record: MemoryRecord) -> None:
     """Raises TransferError naming the line and the field."""
     try:
         validation.check_draft(_draft(record))
-        for entities in batched(_entities(record), MOST_ENTITIES):
-            validation.check_entities(entities)
+        # A memory gathers links from others, so one may have more of them than a single write takes.
         for links in batched(_links(record), MOST_LINKS):
             validation.check_links(links)
         for field, moment in _past_moments(record):
@@ -46,6 +45,7 @@ def _draft(record: MemoryRecord) -> Draft:
     return Draft(
         content=record.content,
         kind=record.kind,
+        entities=[EntitySpec(entity.name, entity.type) for entity in record.entities],
         source=record.source,
         verbatim=record.verbatim,
         session=record.session,
@@ -58,10 +58,6 @@ def _draft(record: MemoryRecord) -> Draft:
         author_kind=record.author_kind,
         provenance=record.provenance,
     )
-
-
-def _entities(record: MemoryRecord) -> Iterator[EntitySpec]:
-    return (EntitySpec(entity.name, entity.type) for entity in record.entities)
 
 
 def _links(record: MemoryRecord) -> Iterator[LinkSpec]:

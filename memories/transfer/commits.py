@@ -5,6 +5,8 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from memories.unseen import is_blank
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _WHEN = re.compile(rb"(?:[> ]|^)(\d{1,15}) [+-]?\d{1,9}\s*$")
 # Everything below a space that no text needs; a tab and a line break stay.
@@ -34,7 +36,8 @@ class Commit:
         text = self.message
         if len(self.parents) > 1:
             text = _without_merge_boilerplate(text)
-        return without_trailers(text)
+        text = without_trailers(text)
+        return "" if is_blank(text) else text
 
 
 def parse_commit(raw: bytes) -> Commit:

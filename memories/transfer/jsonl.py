@@ -3,7 +3,7 @@
 import dataclasses
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO
 
 from memories.transfer import fields
 from memories.transfer.contract import Format
@@ -19,6 +19,7 @@ from memories.transfer.records import (
     ScopeRecord,
     SignalRecord,
 )
+from zeromemory.lib import strict_json
 
 FORMAT = "zero-memory/1"
 LONGEST_LINE = 64 * 1024 * 1024  # bytes; content and verbatim of 4 MB each, escaped, and what hangs on them
@@ -162,7 +163,7 @@ def _lines(source: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _parsed(raw: bytes, line: int) -> dict[str, Any]:
     try:
-        found = json.loads(raw.decode("utf-8"), object_pairs_hook=_without_doubles, parse_constant=_no_number)
+        found = strict_json.loads(raw.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise TransferError(f"is not UTF-8 at its byte {error.start + 1}. Convert the file.", line=line) from error
     except json.JSONDecodeError as error:
@@ -174,19 +175,6 @@ def _parsed(raw: bytes, line: int) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise TransferError("is not a JSON object. Each line is one memory in braces.", line=line)
     return found
-
-
-def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        double = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the field {double!a} is there twice.")
-    return found
-
-
-def _no_number(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number.")
 
 
 def _announced(given: dict[str, Any], line: int, *, is_first: bool) -> int | None:

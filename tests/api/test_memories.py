@@ -131,6 +131,8 @@ def test_the_list_filters_by_kind_state_and_words(api, scope):
         ({"kind": "rumour"}, "kind"),
         ({"content": ""}, "content"),
         ({"content": "   \n\t "}, "content"),
+        ({"content": "\u200b\u200d\ufeff\u2060\u00ad"}, "content"),
+        ({"content": " \u3164\u2800\ufe0f\U000e0020"}, "content"),
         ({"content": "a\x00b"}, "content"),
         ({"content": None}, "content"),
         ({"content": 7}, "content"),
@@ -145,6 +147,9 @@ def test_the_list_filters_by_kind_state_and_words(api, scope):
         ({"content": "x", "created_at": "2020-01-01T00:00:00-23:59"}, "created_at"),
         ({"content": "x", "pinned": "perhaps"}, "pinned"),
         ({"content": "x", "entities": [{"name": ""}]}, "entities"),
+        ({"content": "x", "entities": [{"name": "\u200b"}]}, "entities"),
+        ({"content": "x", "entities": [{"name": "x", "type": "\u200b"}]}, "entities"),
+        ({"content": "x", "entities": [{"name": f"e{number}"} for number in range(101)]}, "entities"),
         ({"content": "x", "links": [{"type": "knows", "target": "0190d0e4-0000-7000-8000-000000000000"}]}, "links"),
         ({"content": "x", "source": "s" * 2001}, "source"),
     ],
@@ -172,6 +177,49 @@ def test_bad_json_is_a_clear_400(api, body):
     answer = api.client.post("/api/v1/memories", body, content_type="application/json", headers=api.headers)
     assert answer.status_code == 400
     assert answer.json()["code"] == "validation_failed"
+
+
+def test_a_memory_that_is_written_again_gathers_entities_up_to_the_same_limit(api):
+    remember(api, entities=[{"name": f"a{number}"} for number in range(60)])
+    refused = remember(api, entities=[{"name": f"b{number}"} for number in range(60)])
+    assert (refused.status_code, refused.json()["field"]) == (400, "entities")
+    assert Memory.objects.get().entities.count() == 60
+
+
+def test_text_with_something_to_see_among_zero_width_characters_is_kept_as_it_is(api):
+    memory_id = remember(api, content="\u200b👩\u200d👩\u200b").json()["id"]
+    assert api.get(f"/memories/{memory_id}").json()["content"] == "\u200b👩\u200d👩\u200b"
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ('{"content": "one", "content": "two"}', "'content' is there twice"),
+        ('{"content": "x", "entities": [{"name": "a", "name": "b"}]}', "'name' is there twice"),
+        ('{"content": "x", "pinned": NaN}', "NaN is not a number"),
+    ],
+)
+def test_a_body_that_two_programs_would_read_differently_is_refused(api, body, said):
+    answer = api.client.post("/api/v1/memories", body, content_type="application/json", headers=api.headers)
+    assert (answer.status_code, answer.json()["code"]) == (400, "validation_failed")
+    assert said in answer.json()["message"]
+    assert not Memory.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/xml", ""]
+)
+def test_a_body_of_another_content_type_is_refused_with_the_right_one(api, kind):
+    answer = api.client.post("/api/v1/memories", b'{"content": "x"}', content_type=kind, headers=api.headers)
+    assert (answer.status_code, answer.json()["code"]) == (400, "validation_failed")
+    assert "application/json" in answer.json()["message"]
+    assert not Memory.objects.exists()
+
+
+def test_json_with_a_character_set_in_its_content_type_is_taken(api):
+    kind = "application/json; charset=utf-8"
+    answer = api.client.post("/api/v1/memories", b'{"content": "x"}', content_type=kind, headers=api.headers)
+    assert answer.status_code == 201
 
 
 def test_five_megabytes_of_content_are_too_large(api):

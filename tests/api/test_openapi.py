@@ -45,6 +45,18 @@ def test_a_wrong_method_is_refused_in_json_and_names_the_right_ones(api):
     assert {"GET", "POST"} <= set(answer.headers["Allow"].replace(" ", "").split(","))
 
 
+@pytest.mark.parametrize("path", ["/memories", "/config", "/reflections", "/insights/ageing", "/openapi.json", "/no"])
+def test_head_answers_like_get_without_the_body(api, path):
+    got, asked = api.get(path), api.call("head", path)
+    assert (asked.status_code, asked.content) == (got.status_code, b"")
+    assert asked.headers["Content-Type"] == got.headers["Content-Type"]
+
+
+def test_head_needs_a_token_and_a_call_that_reads(api, nobody):
+    assert nobody.call("head", "/memories").status_code == 401
+    assert api.call("head", "/recall").status_code == 405
+
+
 @pytest.mark.parametrize("path", ["/memories", "/reflections"])
 def test_an_empty_scope_never_means_all(api, path):
     assert api.get(path, scope="").status_code == 400

@@ -12,6 +12,10 @@ def test_a_commit_without_any_date_is_left_out_and_counted():
     assert (commit.authored_at, commit.committed_at, commit.message) == (None, None, "text")
 
 
+def test_a_message_of_zero_width_characters_says_nothing():
+    assert parse_commit("tree 1\n\n\u200b\ufeff\n".encode()).own_text == ""
+
+
 def test_signatures_and_merge_tags_are_no_part_of_the_message():
     raw = b"tree 1\nparent 2\nauthor A <a@b> 5 +0000\ngpgsig -----BEGIN\n parent 3\n \n -----END\n\nsubject\n\nbody"
     commit = parse_commit(raw)

@@ -39,6 +39,7 @@ def test_an_import_that_breaks_leaves_nothing_and_succeeds_once_mended(scope, br
     [
         ({"content": ""}, "content", "empty"),
         ({"content": "  \n"}, "content", "empty"),
+        ({"content": "\u200b\ufeff"}, "content", "empty"),
         ({}, "content", "missing"),
         ({"content": None}, "content", "missing"),
         ({"content": 5}, "content", "must be text, not 5"),
@@ -76,6 +77,8 @@ def test_an_import_that_breaks_leaves_nothing_and_succeeds_once_mended(scope, br
         ({"content": "x", "entities": [{"type": "path"}]}, "entities[1].name", "missing"),
         ({"content": "x", "entities": [{"name": "a", "typ": "path"}]}, "entities[1].typ", "Known are name, type"),
         ({"content": "x", "entities": [{"name": " "}]}, "entities", "from 1 to 300"),
+        ({"content": "x", "entities": [{"name": "\u200b"}]}, "entities", "from 1 to 300"),
+        ({"content": "x", "entities": [{"name": f"e{number}"} for number in range(101)]}, "entities", "at most 100"),
         ({"content": "x", "links": [{"type": "blames", "target": "y"}]}, "links", "one of relates_to"),
         ({"content": "x", "links": [{"type": "relates_to", "target": "nobody"}]}, "links", "'nobody' is neither in"),
         ({"content": "x", "links": [{"type": "relates_to", "target": ""}]}, "links", "need a target"),
