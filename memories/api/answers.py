@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 from memories.access import Actor
 from memories.history import ties, versions
@@ -13,8 +15,22 @@ if TYPE_CHECKING:
     from memories.services import Remembered
 
 
-def listed_answer(memory: Memory) -> dict[str, Any]:
-    """A memory from ``for_list()``: of a long text the opening only."""
+def listed_answers(memories: Sequence[Memory], actor: Actor) -> list[dict[str, Any]]:
+    """Memories from ``for_list()``: of a long text the opening only."""
+    successors = _successors(memories, actor)
+    return [_listed(memory) | {"superseded_by": successors.get(memory.pk)} for memory in memories]
+
+
+def _successors(memories: Sequence[Memory], actor: Actor) -> dict[UUID, UUID]:
+    """By the memory's id, as far as the actor may read them: a successor may stand in another scope."""
+    named = {memory.pk: memory.superseded_by_id for memory in memories if memory.superseded_by_id}
+    if not named:
+        return {}
+    readable = set(Memory.objects.visible_to(actor).filter(pk__in=named.values()).values_list("pk", flat=True))
+    return {memory: successor for memory, successor in named.items() if successor in readable}
+
+
+def _listed(memory: Memory) -> dict[str, Any]:
     opening, length = memory.opening, memory.length  # type: ignore[attr-defined]  # annotated by for_list()
     return _answer(memory) | {"content": opening, "truncated": len(opening) < length}
 
@@ -40,7 +56,6 @@ def _answer(memory: Memory) -> dict[str, Any]:
         "invalidated_at": memory.invalidated_at,
         "invalidated_by": memory.invalidated_actor,
         "invalidation_reason": memory.invalidation_reason,
-        "superseded_by": memory.superseded_by_id,
         "embedded": memory.embedded_at is not None,
         "entities": [{"name": entity.name, "type": entity.type} for entity in memory.entities.all()],
     }
@@ -49,6 +64,7 @@ def _answer(memory: Memory) -> dict[str, Any]:
 def whole_answer(memory: Memory, actor: Actor) -> dict[str, Any]:
     reinforcement = getattr(memory, "reinforcement", None)
     return _answer(memory) | {
+        "superseded_by": _successors([memory], actor).get(memory.pk),
         "content": memory.content,
         "truncated": False,
         "verbatim": memory.verbatim,
@@ -118,14 +134,16 @@ def result_answer(result: Result) -> dict[str, Any]:
         "dispute_id": None,
         "stale_days": None,
         "anchors": [],
-        "superseded_by": memory.superseded_by_id,
         "why": result.why,
     }
 
 
-def recall_answer(found: Recall) -> dict[str, Any]:
+def recall_answer(found: Recall, actor: Actor) -> dict[str, Any]:
+    successors = _successors([result.memory for result in found.results], actor)
     return {
-        "results": [result_answer(result) for result in found.results],
+        "results": [
+            result_answer(result) | {"superseded_by": successors.get(result.memory.pk)} for result in found.results
+        ],
         "notices": list(found.notices),
         "policy": found.policy,
         "took_ms": found.took_ms,

@@ -57,7 +57,7 @@ def list_memories(
     if q:
         rows = rows.with_words(q)
     page, next_cursor = page_of(rows.for_list(), cursor=cursor, size=PAGE_SIZE)
-    return {"memories": [answers.listed_answer(memory) for memory in page], "next_cursor": next_cursor}
+    return {"memories": answers.listed_answers(page, actor), "next_cursor": next_cursor}
 
 
 def _of_kind(rows: MemoryQuerySet, kind: str | None) -> MemoryQuerySet:
@@ -86,8 +86,7 @@ def change_memory(
 ) -> Any:
     actor = acting(request)
     current = writable_memory_for(actor, memory_id)
-    expected = current.version if (version := _version(if_match)) is None else version
-    memory = services.edit(actor=actor, memory=current, expected_version=expected, **_changes(body))
+    memory = services.edit(actor=actor, memory=current, expected_version=_version(if_match), **_changes(body))
     return answers.whole_answer(memory_for(actor, memory.pk), actor)
 
 
@@ -103,9 +102,9 @@ def _changes(body: shapes.EditIn) -> dict[str, Any]:
     return changes
 
 
-def _version(if_match: str | None) -> int | None:
+def _version(if_match: str | None) -> int:
     if if_match is None or if_match.strip() == "*":
-        return None
+        return services.LATEST
     bare = if_match.strip().removeprefix("W/").strip('"')
     if not bare.isascii() or not bare.isdigit() or len(bare) > 9:
         raise ValidationFailed('If-Match takes the version you read, for example "3".', field="If-Match")
@@ -146,8 +145,9 @@ def unpin_memory(request: HttpRequest, memory_id: str) -> Any:
 
 @router.post("/recall", response={200: shapes.RecallOut, **ERRORS}, summary="Recall, with every factor")
 def recall_memories(request: HttpRequest, body: shapes.RecallIn) -> Any:
-    found = recall(actor=acting(request), **(body.dict() | {"ignore": frozenset(body.ignore)}))
-    return answers.recall_answer(found)
+    actor = acting(request)
+    found = recall(actor=actor, **(body.dict() | {"ignore": frozenset(body.ignore)}))
+    return answers.recall_answer(found, actor)
 
 
 @router.get("/config", response={200: shapes.ConfigOut, **ERRORS}, summary="Ranking and fusion rows, with versions")

@@ -1,13 +1,14 @@
 """Every write of memories, as verbs. Keyword-only, one transaction each, with an audit entry."""
 
 from memories.entities import EntitySpec
-from memories.services.edit import edit
+from memories.services.edit import LATEST, edit
 from memories.services.lifecycle import forget, pin, restore, supersede, unpin
 from memories.services.links import link
 from memories.services.remember import Remembered, remember
 from memories.services.validation import LinkSpec
 
 __all__ = [
+    "LATEST",
     "EntitySpec",
     "LinkSpec",
     "Remembered",

@@ -22,6 +22,8 @@ from memories.services.validation import (
 from memories.services.writing import locked, refuse_twin, take_turns, writing
 from memories.tasks import ring_for
 
+LATEST: Final = -1  # no version has this number
+EDITED: Final = "Edited"  # why the row of an old text was retired
 CHECKS: Final = {
     "content": check_content,
     "kind": check_kind,
@@ -44,12 +46,16 @@ _FOLLOWING: Final = (Link.Type.RELATES_TO, Link.Type.CONTRADICTS)
 def edit(*, actor: Actor, memory: Memory, expected_version: int | None, **changes: Any) -> Memory:
     """The memory as it now is: a new row when its text changed.
 
-    *changes* are among CHECKS. Raises ValidationFailed, NotFound, Forbidden, and Conflict when the memory is retired,
-    when it changed since *expected_version*, or when another live memory already says the same.
+    *changes* are among CHECKS. With LATEST as *expected_version* they apply to whatever stands when their turn comes;
+    a memory that was live when it was loaded is then followed through edits of others. Raises ValidationFailed,
+    NotFound, Forbidden, and Conflict when the memory is retired, when it changed since *expected_version*, or when
+    another live memory already says the same.
     """
     _check(changes)
     with writing():
         current = locked(actor, memory)
+        if expected_version == LATEST:
+            current = _after_edits_meanwhile(actor, memory, current)
         _check_current(current, expected_version)
         changed = {field: value for field, value in changes.items() if _differs(current, field, value)}
         check_validity(changed.get("valid_from", current.valid_from), changed.get("valid_until", current.valid_until))
@@ -68,12 +74,19 @@ def _check(changes: dict[str, Any]) -> None:
             check(value)
 
 
+def _after_edits_meanwhile(actor: Actor, loaded: Memory, current: Memory) -> Memory:
+    """Each row is locked before its successor, so writers who wait for one another stand in one line."""
+    while not loaded.invalidated_at and current.superseded_by and current.invalidation_reason == EDITED:
+        current = locked(actor, current.superseded_by)
+    return current
+
+
 def _check_current(memory: Memory, expected_version: int | None) -> None:
     if expected_version is None:
         raise ValidationFailed("Send the version you edited, so that nobody's change is lost.", field="version")
     if memory.invalidated_at:
         raise Conflict("This memory is retired. Restore it first, or edit the version that replaced it.")
-    if memory.version != expected_version:
+    if expected_version not in (memory.version, LATEST):
         raise Conflict(
             f"Somebody changed this memory meanwhile: it is at version {memory.version}. "
             "Load it again and repeat your change.",
@@ -117,7 +130,7 @@ def _new_version(actor: Actor, old: Memory, changed: dict[str, Any]) -> Memory:
     entities.attach(new, named)
     _carry_links(old, new)
     _carry_reinforcement(old, new)
-    lifecycle.retire_in_favour(actor=actor, memory=old, replacement=new, reason="Edited")
+    lifecycle.retire_in_favour(actor=actor, memory=old, replacement=new, reason=EDITED)
     audit.record(actor=actor, action="edit", subject=new, scope=new.scope, fields=sorted(changed), old=str(old.pk))
     ring_for(new)
     return new

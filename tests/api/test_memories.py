@@ -5,7 +5,9 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from memories.access import actor_for_user
 from memories.models import Memory
+from memories.services import supersede
 from tests.factories import make_member, make_memory, make_scope, make_user
 
 pytestmark = pytest.mark.django_db
@@ -287,6 +289,20 @@ def test_a_foreign_memory_does_not_exist(api, api_of):
     assert theirs.state == "live"
     assert api.get("/memories", state="all").json()["memories"] == []
     assert api.post("/recall", {"query": "secret harbour"}).json()["results"] == []
+
+
+def test_a_successor_in_a_scope_that_cannot_be_read_is_not_named(api_of, owner, scope):
+    hidden = make_memory("The harbour light is red.", scope=make_scope(owner, slug="hidden"))
+    was = timezone.now() - timedelta(days=1)
+    old = make_memory("The harbour light is green.", scope=scope, age_days=2)
+    supersede(actor=actor_for_user(owner), memory=old, replacement=hidden)
+    for api, shown in ((api_of(owner, scope), None), (api_of(owner, scope, hidden.scope), str(hidden.pk))):
+        asked = {"query": "harbour light", "scopes": ["home"], "as_of": was.isoformat()}
+        (recalled,) = api.post("/recall", asked).json()["results"]
+        (listed,) = api.get("/memories", scope="home", state="superseded").json()["memories"]
+        whole = api.get(f"/memories/{old.pk}").json()
+        assert (whole["state"], listed["state"]) == ("superseded", "superseded")
+        assert [found["superseded_by"] for found in (recalled, listed, whole)] == [shown] * 3
 
 
 def test_a_foreign_scope_does_not_exist(api):

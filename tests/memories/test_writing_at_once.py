@@ -11,7 +11,7 @@ from memories import embedding_queue
 from memories.access import actor_for_user
 from memories.errors import Conflict, ZeroMemoryError
 from memories.models import AuditEntry, Embedding, Entity, Link, Memory
-from memories.services import EntitySpec, LinkSpec, edit, forget, pin, remember, restore, supersede, writing
+from memories.services import LATEST, EntitySpec, LinkSpec, edit, forget, pin, remember, restore, supersede, writing
 from tests.factories import make_memory
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -84,6 +84,24 @@ def test_of_two_edits_of_one_version_one_wins_and_the_other_is_told(actor, scope
     assert [type(error) for error in errors(outcomes)] == [Conflict]
     assert Memory.objects.count() == 2
     assert Memory.objects.live().count() == 1
+
+
+@pytest.mark.parametrize("field", ["source", "content"])
+def test_twenty_edits_of_whatever_stands_all_succeed_one_after_the_other(actor, scope, field):
+    memory = make_memory("old", scope=scope)
+    asked = [{field: f"number {number}"} for number in range(20)]
+    acts = [lambda change=change: edit(actor=actor, memory=memory, expected_version=LATEST, **change) for change in asked]
+    assert errors(at_once(*acts)) == []
+    newest = Memory.objects.live().get()
+    assert newest.version == 21
+    assert {field: getattr(newest, field)} in asked
+
+
+def test_an_edit_of_whatever_stands_does_not_follow_to_a_memory_that_took_its_place(actor, scope):
+    memory, other = make_memory("old", scope=scope), make_memory("other", scope=scope)
+    supersede(actor=actor, memory=memory, replacement=other)
+    with pytest.raises(Conflict, match="retired"):
+        edit(actor=actor, memory=memory, expected_version=LATEST, content="new")
 
 
 def test_two_memories_cannot_supersede_each_other(actor, scope):
