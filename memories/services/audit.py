@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.db import models
@@ -26,7 +27,34 @@ def record(
     *detail* holds ids, numbers and short words as JSON; never the text of a memory.
     """
     _note_first_write(actor)
-    return AuditEntry.objects.create(
+    entry = _entry(actor, action, subject, scope, label, reason, detail)
+    entry.save(force_insert=True)
+    return entry
+
+
+def record_each(
+    *, actor: Actor, action: str, subjects: Iterable[tuple[models.Model, dict[str, Any]]], reason: str = ""
+) -> None:
+    """One entry for each of many subjects with a ``scope_id``, with its own detail, in one statement."""
+    _note_first_write(actor)
+    entries = []
+    for subject, detail in subjects:
+        entry = _entry(actor, action, subject, None, "", reason, detail)
+        entry.scope_id = subject.scope_id  # type: ignore[attr-defined]  # as the docstring asks
+        entries.append(entry)
+    AuditEntry.objects.bulk_create(entries)
+
+
+def _entry(
+    actor: Actor | None,
+    action: str,
+    subject: models.Model,
+    scope: Scope | None,
+    label: str,
+    reason: str,
+    detail: dict[str, Any],
+) -> AuditEntry:
+    return AuditEntry(
         user=actor.user if actor else None,
         token=actor.token if actor else None,
         actor=(label or (actor.label if actor else "system"))[:200],

@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 
 from memories.access import Actor
 from memories.models import Memory
+from memories.services import audit
 from memories.transfer.errors import TransferError
 
 _BATCH = 500
@@ -79,6 +80,7 @@ def _retire(actor: Actor, successions: Sequence[Succession]) -> None:
     learned: dict[uuid.UUID, datetime] = dict(
         Memory.objects.filter(pk__in=[one.successor for one in successions]).values_list("pk", "created_at")
     )
+    retired = []
     for one in successions:
         row = rows[one.memory]
         if row.scope_id not in actor.writable:
@@ -89,9 +91,11 @@ def _retire(actor: Actor, successions: Sequence[Succession]) -> None:
         if row.invalidated_at is None:
             row.invalidated_at = max(learned[one.successor], row.created_at)
             row.invalidated_by, row.invalidated_actor = actor.user, actor.label[:200]
+            retired.append((row, {"by": str(one.successor)}))
     Memory.objects.bulk_update(
         rows.values(), ["superseded_by", "invalidated_at", "invalidated_by", "invalidated_actor"]
     )
+    audit.record_each(actor=actor, action="supersede", subjects=retired, reason="Imported")
 
 
 def _light(ids: Iterable[uuid.UUID]) -> QuerySet[Memory]:
