@@ -2,7 +2,7 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
-from memories.models import AuditEntry, FusionConfig, RankingConfig, Window
+from memories.models import AuditEntry, ConfigVersion, FusionConfig, Memory, RankingConfig, UsageEvent, Window
 from tests.factories import make_memory, unit
 
 pytestmark = pytest.mark.django_db
@@ -92,6 +92,32 @@ def test_history_cannot_be_rewritten():
     entry.reason = "something else"
     with pytest.raises(IntegrityError), transaction.atomic():
         entry.save()
+
+
+def test_history_cannot_be_removed():
+    AuditEntry.objects.create(actor="a", action="forget", object_type="memory", object_id="1")
+    ConfigVersion.objects.create(table="ranking_config", row="fact", version=2)
+    for table in (AuditEntry, ConfigVersion):
+        with pytest.raises(IntegrityError, match="never removed"), transaction.atomic():
+            table.objects.all().delete()
+        assert table.objects.exists()
+
+
+def removed_for_good(rows) -> None:
+    """Deleted, and looked at by the constraints that wait for the commit."""
+    with transaction.atomic():
+        rows.delete()
+        connection.check_constraints()
+
+
+def test_evidence_is_removed_only_with_its_memory():
+    memory = make_memory()
+    UsageEvent.objects.create(memory=memory, at=timezone.now(), source="direct", useful=True)
+    with pytest.raises(IntegrityError, match="while their memory stands"):
+        removed_for_good(UsageEvent.objects.all())
+    assert UsageEvent.objects.exists()
+    removed_for_good(Memory.objects.filter(pk=memory.pk))
+    assert not UsageEvent.objects.exists()
 
 
 def test_a_fresh_database_has_a_row_for_each_kind_and_one_for_fusion():
