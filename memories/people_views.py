@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.contrib import messages
 from django.contrib.auth import login, update_session_auth_hash
 from django.contrib.auth.decorators import login_not_required
-from django.contrib.auth.forms import AuthenticationForm, SetPasswordForm, UsernameField
+from django.contrib.auth.forms import AuthenticationForm, UsernameField
 from django.contrib.auth.views import LoginView, LogoutView
 from django.forms import TextInput
 from django.http import HttpRequest, HttpResponse
@@ -17,6 +17,7 @@ from django.views.decorators.http import require_http_methods
 
 from memories.access import actor_for_request
 from memories.errors import NotFound
+from memories.password_forms import ChoosePasswordForm
 from memories.services import people
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
@@ -58,14 +59,15 @@ def _spent(request: HttpRequest) -> HttpResponse:
 
 @never_cache
 @sensitive_post_parameters()
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def choose_password(request: HttpRequest) -> HttpResponse:
     user = actor_for_request(request).user
     if not user.must_choose_password:
         return redirect("settings_page")  # where the old password is asked for
-    form = SetPasswordForm(user, request.POST or None)
+    form = ChoosePasswordForm(user, request.POST if request.method == "POST" else None)
     if not form.is_valid():
-        return render(request, "registration/choose_password.html", {"form": form})
+        status = 422 if form.is_bound else 200
+        return render(request, "registration/choose_password.html", {"form": form}, status=status)
     people.choose_password(user, form.cleaned_data["new_password1"])
     update_session_auth_hash(request, user)
     messages.success(request, "Your password is set.")

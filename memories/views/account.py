@@ -7,7 +7,6 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth import update_session_auth_hash
-from django.contrib.auth.forms import PasswordChangeForm
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
@@ -17,6 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from memories import condition
 from memories.access import actor_for_request, readable_scopes
 from memories.forms import ProfileForm
+from memories.password_forms import ChangePasswordForm
 from memories.presentation import scope_names
 from memories.services import people
 from memories.services.profile import change_profile
@@ -39,7 +39,7 @@ def settings_page(request: HttpRequest) -> HttpResponse:
 @sensitive_post_parameters()
 def settings_password(request: HttpRequest) -> HttpResponse:
     user = actor_for_request(request).user
-    form = PasswordChangeForm(user, request.POST)
+    form = ChangePasswordForm(user, request.POST)
     if not form.is_valid():
         return _page(request, password=form)
     people.choose_password(user, form.cleaned_data["new_password1"])
@@ -50,7 +50,7 @@ def settings_password(request: HttpRequest) -> HttpResponse:
 
 def _page(request: HttpRequest, *, profile: Any = None, password: Any = None) -> HttpResponse:
     actor = actor_for_request(request)
-    password = password or PasswordChangeForm(actor.user)
+    password = password or ChangePasswordForm(actor.user)
     password.fields["old_password"].widget.attrs.pop("autofocus", None)  # it is not the first field of this page
     names = sorted(scope_names(readable_scopes(actor)).values())
     context = {

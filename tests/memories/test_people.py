@@ -143,8 +143,8 @@ def test_a_chosen_password_opens_the_pages_and_signs_in_later(client, person):
 def test_a_weak_password_is_refused_with_a_reason(client, person, password):
     client.post(link_to(person))
     answer = client.post(reverse("choose_password"), {"new_password1": password, "new_password2": password})
-    assert answer.status_code == 200
-    assert answer.context["form"].errors
+    assert answer.status_code == 422
+    assert next(iter(answer.context["form"].errors)) == "new_password1"
     person.refresh_from_db()
     assert person.must_choose_password
 
@@ -239,3 +239,15 @@ def test_a_name_longer_than_any_account_is_a_wrong_name(db):
 )
 def test_an_administration_address_with_a_nul_is_refused(client_of, owner, address):
     assert client_of(owner).get(f"/admin/memories/{address}").status_code == 400
+
+
+def test_a_password_repeated_wrongly_is_wrong_where_it_was_repeated(client, person):
+    client.post(link_to(person))
+    answer = client.post(reverse("choose_password"), {"new_password1": NEW_PASSWORD, "new_password2": "another one"})
+    assert list(answer.context["form"].errors) == ["new_password2"]
+
+
+def test_a_weak_new_password_in_the_settings_is_wrong_where_it_was_typed(client_of, db):
+    sent = {"old_password": PASSWORD, "new_password1": "short", "new_password2": "short"}
+    answer = client_of(make_user()).post(reverse("settings_password"), sent)
+    assert list(answer.context["password"].errors) == ["new_password1"]

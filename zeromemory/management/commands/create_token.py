@@ -4,9 +4,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from memories.access import actor_for_user, scope_for
-from memories.errors import ZeroMemoryError
+from memories.access import actor_for_user, readable_scopes, scope_for
+from memories.errors import NotFound, ZeroMemoryError
 from memories.models import User
+from memories.presentation import scope_names
 from memories.services import people, tokens
 
 
@@ -27,6 +28,9 @@ class Command(BaseCommand):
         try:
             scopes = [scope_for(actor, slug) for slug in scope]
             token, secret = tokens.create_token(actor=actor, name=name, scopes=scopes, can_write=not read_only)
+        except NotFound as error:
+            yours = ", ".join(scope_names(readable_scopes(actor)).values()) or "none yet; start once with make up"
+            raise CommandError(f"{error.message} Scopes of {user}: {yours}.") from error
         except ZeroMemoryError as error:
             raise CommandError(error.message) from error
         self.stderr.write(f"Token {token.name!r} of {user}: this is the only time its secret is shown.")
