@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import django
 from django.conf import settings
+from django.urls import reverse
 
 from zeromemory import database, health, launch
 from zeromemory.embedding import EmbedderError, get_embedder
@@ -83,6 +84,20 @@ def worker() -> Finding:
     )
 
 
+def pages() -> Finding:
+    """A real page, with its tables and templates. That none runs now is no fault."""
+    note = launch.note_of_running()
+    address = note.get("local") or launch.local_address()
+    if launch.answers(address, reverse("sign_in")):
+        return Finding("pages", True, f"answer at {address}/")
+    if not note:
+        return Finding("pages", True, f"nothing runs at {address}/ now: make up starts it")
+    log = settings.DATA_FOLDER / "logs" / "web.log"
+    return Finding(
+        "pages", False, f"do not answer at {address}/, and process {note['pid']} should see to it. Read {log}"
+    )
+
+
 def disk() -> Finding:
     free = shutil.disk_usage(settings.DATA_FOLDER).free // 1024**2
     enough = free >= LEAST_DISK_MB
@@ -96,4 +111,4 @@ def static_files() -> Finding:
     return Finding("files", False, "static files are missing or old. Run: manage.py collectstatic, or make up")
 
 
-OTHERS: list[Callable[[], Finding]] = [embedder, broker, worker, disk, static_files]
+OTHERS: list[Callable[[], Finding]] = [embedder, broker, worker, pages, disk, static_files]

@@ -6,21 +6,23 @@ import hashlib
 import json
 import socket
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
 from django.core.management import call_command
 
 from zeromemory.lib import heartbeat
+from zeromemory.lib.locks import InstanceLock
 from zeromemory.lib.logs import last_lines, log_path
 from zeromemory.supervisor import Program
 
 READY_SECONDS = 90
+LOCK_NAME = "up.lock"
 ANY_ADDRESS = {"0.0.0.0", "::"}  # noqa: S104 - recognised, not bound
 
 
@@ -134,13 +136,36 @@ def _wait(watch: Callable[[], bool], done: Callable[[], bool], process: str, pro
         time.sleep(0.1)
 
 
-def _web_answers() -> bool:
+def local_address() -> str:
+    """Where a program on this machine reaches the pages, whatever their name is elsewhere."""
     host = "127.0.0.1" if settings.BIND_HOST in ANY_ADDRESS else settings.BIND_HOST
     shown = f"[{host}]" if ":" in host else host
-    request = urllib.request.Request(f"http://{shown}:{settings.BIND_PORT}/healthz", headers={"Host": "localhost"})
+    return f"http://{shown}:{settings.BIND_PORT}"
+
+
+def answers(address: str, path: str) -> bool:
+    """True when *path* is answered with 200 within a few seconds."""
+    request = urllib.request.Request(f"{address}{path}", headers={"Host": "localhost"})  # noqa: S310 - our own address
     try:
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with opener.open(request, timeout=2) as answer:
+        with opener.open(request, timeout=5) as answer:
             return bool(answer.status == 200)
-    except (urllib.error.URLError, OSError):
+    except OSError:  # URLError and HTTPError are some
         return False
+
+
+def note_of_running() -> dict[str, Any]:
+    """What the instance on this data folder says of itself; nothing where none runs."""
+    path = Path(settings.DATA_FOLDER) / LOCK_NAME
+    if not path.exists():
+        return {}
+    lock = InstanceLock(path)
+    try:
+        note: dict[str, Any] = {} if lock.acquire() else json.loads(lock.read_note() or "{}")
+    finally:
+        lock.release()
+    return note
+
+
+def _web_answers() -> bool:
+    return answers(local_address(), "/healthz")

@@ -28,7 +28,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         os.umask(0o077)  # what it and its children write is for this user alone
-        lock = InstanceLock(settings.DATA_FOLDER / "up.lock")
+        lock = InstanceLock(settings.DATA_FOLDER / launch.LOCK_NAME)
         try:
             code = self._run(lock) if lock.acquire() else self._already_running(lock)
         except (launch.LaunchError, database.UnusableDatabaseError) as error:
@@ -41,7 +41,8 @@ class Command(BaseCommand):
     def _run(self, lock: InstanceLock) -> int:
         # A note that is still there is from a start that was killed: its web process may need a moment to end.
         listener = launch.listening_socket(patience=END_SECONDS + 5 if lock.read_note() else 0)
-        lock.leave_note(json.dumps({"pid": os.getpid(), "address": launch.base_address()}))
+        note = {"pid": os.getpid(), "address": launch.base_address(), "local": launch.local_address()}
+        lock.leave_note(json.dumps(note))
         owner = self._prepare()
         supervisor = Supervisor(launch.programs(listener), self._say)
 
