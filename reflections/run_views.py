@@ -6,7 +6,7 @@ from typing import Final
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 from memories.access import actor_for_request
 from reflections.models import Run
@@ -16,7 +16,7 @@ from reflections.schedule import scheduled
 MOST: Final = 50
 
 
-@require_GET
+@require_safe
 def run_list(request: HttpRequest) -> HttpResponse:
     runs = Run.objects.asked_for_by(actor_for_request(request).user).order_by("-requested_at")[:MOST]
     rows = [{"run": run, "progress": progress_of(run)} for run in runs]

@@ -10,10 +10,10 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.cache import patch_vary_headers
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from memories.access import actor_for_request
-from memories.errors import Conflict, ValidationFailed
+from memories.errors import Conflict, PayloadTooLarge, ValidationFailed
 from memories.models import Scope
 from memories.views.fragments import is_fragment
 from reflections import configuration, services
@@ -26,7 +26,7 @@ from reflections.presentation import counted, progress_of, row_of, spoken_total,
 from reflections.wording import day
 
 
-@require_GET
+@require_safe
 def reflection_list(request: HttpRequest) -> HttpResponse:
     listing = listing_of(actor_for_request(request), request.GET)
     rows, next_url = listing.page()
@@ -69,7 +69,7 @@ def _search(listing: Listing) -> dict[str, Any]:
     return {"progress": progress_of(run), "may_search": bool(listing.actor.writable)}
 
 
-@require_GET
+@require_safe
 def reflection_detail(request: HttpRequest, candidate_id: uuid.UUID) -> HttpResponse:
     actor = actor_for_request(request)
     (row,) = _rows([candidate_for(actor, candidate_id)], Listing(actor))
@@ -136,7 +136,7 @@ def _decide(request: HttpRequest, candidate: Candidate, name: str, form: Any, ac
         return _refused(request, candidate, listing, **{name: form})
     try:
         done = act({"actor": actor, "candidate": candidate, "version": _version(request)}, form)
-    except ValidationFailed as error:
+    except (ValidationFailed, PayloadTooLarge) as error:
         if form is None:
             raise
         form.add_error(error.field if error.field in form.fields else None, error.message)
@@ -201,7 +201,7 @@ def reflection_find(request: HttpRequest) -> HttpResponse:
     return redirect(listing.link())
 
 
-@require_GET
+@require_safe
 def reflection_run(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     run = run_for(actor_for_request(request), run_id)
     return _progress(request, run) if is_fragment(request) else redirect("reflection_list")

@@ -26,8 +26,9 @@ FORM_METHODS = ["GET", "HEAD", "POST"]
 @require_http_methods(FORM_METHODS)
 def memory_new(request: HttpRequest) -> HttpResponse:
     actor = actor_for_request(request)
-    form = NewMemoryForm(request.POST or None, actor=actor, initial={"scope": _asked_scope(request, actor)})
-    if request.method == "POST" and form.is_valid():
+    sent = request.POST if request.method == "POST" else None
+    form = NewMemoryForm(sent, actor=actor, initial={"scope": _asked_scope(request, actor)})
+    if form.is_bound and form.is_valid():
         try:
             done = _remember(actor, form.cleaned_data)
         except ZeroMemoryError as error:
@@ -35,7 +36,8 @@ def memory_new(request: HttpRequest) -> HttpResponse:
         else:
             messages.success(request, "That was known already." if done.deduplicated else "Remembered.")
             return redirect("memory_detail", memory_id=done.memory.pk)
-    return render(request, "memories/form.html", {"form": form, "can_write": bool(actor.writable)})
+    context = {"form": form, "can_write": bool(actor.writable)}
+    return render(request, "memories/form.html", context, status=422 if form.is_bound else 200)
 
 
 def _asked_scope(request: HttpRequest, actor: Actor) -> int | None:

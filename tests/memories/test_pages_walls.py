@@ -116,6 +116,12 @@ def test_a_page_shows_nothing_of_somebody_elses(name, headers, me, theirs, clien
     assert MARK not in str(answer.headers).lower()
 
 
+@pytest.mark.parametrize("name", WITHOUT_VALUES)
+def test_head_answers_like_the_page_without_its_body(name, me, client_of):
+    got, asked = client_of(me).get(reverse(name)), client_of(me).head(reverse(name))
+    assert (asked.status_code, asked.content) == (got.status_code, b"")
+
+
 @pytest.mark.parametrize(("name", "values"), WITH_VALUES, ids=[name for name, _ in WITH_VALUES])
 def test_an_address_with_somebody_elses_row_finds_nothing(name, values, me, theirs, client_of):
     address = reverse(name, kwargs=values_of(theirs, values))

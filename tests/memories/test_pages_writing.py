@@ -443,4 +443,18 @@ def test_a_reader_is_told_that_there_is_nowhere_to_write(reader, scope):
     assert "There is no scope you may write to" in text_of(reader.get(reverse("memory_new")))
     answer = reader.post(reverse("memory_new"), {"content": "x", "kind": "fact", "scope": scope.pk})
     assert not Memory.objects.exists()
-    assert answer.status_code == 200
+    assert answer.status_code == 422
+
+
+@pytest.mark.parametrize("content", ["", "   ", "\u200b", "a\x00b", "x" * 5_000_000])
+def test_a_new_memory_that_cannot_be_is_answered_like_an_edit_that_cannot_be(mine, scope, content):
+    sent = {"content": content, "kind": "fact", "scope": scope.pk}
+    answer = mine.post(reverse("memory_new"), sent)
+    assert answer.status_code == 422
+    assert Html(answer).field("content") == content
+    assert "errorlist" in answer.text
+    assert not Memory.objects.exists()
+
+
+def test_a_form_that_was_sent_without_any_field_is_answered_too(mine, scope):
+    assert mine.post(reverse("memory_new")).status_code == 422

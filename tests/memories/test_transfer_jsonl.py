@@ -17,6 +17,7 @@ from memories.models import AuditEntry, Entity, Link, Memory, MemoryEntity, Rein
 from memories.transfer.errors import TransferError
 from memories.transfer.exporting import Export, export_to
 from memories.transfer.jsonl import _MEMORY, Jsonl
+from memories.unseen import is_blank
 from tests.factories import add_entity, make_memory, make_scope, make_user
 from tests.memories.carrying import erase_everything, exported, load, load_bytes
 from zeromemory.lib.folders import PROJECT
@@ -173,10 +174,11 @@ def test_the_header_announces_what_count_finds_and_a_shortened_file_is_refused(o
 
 
 any_text = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\x00"), min_size=1, max_size=80)
+some_text = any_text.filter(lambda text: not is_blank(text))
 any_moment = st.datetimes(datetime(1971, 1, 1), datetime(2025, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001
 any_memory = st.fixed_dictionaries(
     {
-        "content": any_text.filter(str.strip),
+        "content": some_text,
         "kind": st.sampled_from(["fact", "episode", "open-question", "gotcha"]),
         "created_at": any_moment.map(datetime.isoformat),
         "pinned": st.booleans(),
@@ -185,7 +187,7 @@ any_memory = st.fixed_dictionaries(
         "source": any_text,
         "verbatim": st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\x00"), max_size=80),
         "entities": st.lists(
-            st.fixed_dictionaries({"name": any_text.filter(str.strip), "type": st.sampled_from(["path", "thing"])}),
+            st.fixed_dictionaries({"name": some_text, "type": st.sampled_from(["path", "thing"])}),
             max_size=3,
         ),
     }

@@ -8,6 +8,7 @@ from django.utils import timezone
 from memories.models import Memory
 from reflections.models import Candidate, Run
 from tests.factories import add_entity, make_member, make_memory, make_scope, make_user
+from tests.memories.pages import Html
 from tests.reflections.factories import in_days, make_candidate, make_episodes
 
 pytestmark = pytest.mark.django_db
@@ -75,6 +76,30 @@ def test_what_was_typed_survives_a_refusal(mine, scope):
     make_memory("Something known.", scope=scope)
     response = act(mine, candidate, "approve", content="My words stay.", kind="rumour")
     assert "My words stay." in response.text
+
+
+@pytest.mark.parametrize("headers", [{}, {"HX-Request": "true"}], ids=["page", "fragment"])
+def test_a_text_beyond_the_limit_comes_back_with_a_word_beside_the_field(mine, scope, headers):
+    candidate, text = make_candidate(scope), "é" * 2_500_000
+    response = act(mine, candidate, "approve", content=text, kind="fact", headers=headers)
+    assert response.status_code == 422
+    assert "larger than 4 MB" in response.text
+    assert text in response.text
+    candidate.refresh_from_db()
+    assert candidate.state == "pending"
+
+
+def test_the_edit_form_sends_a_text_as_it_is_so_that_its_encoding_does_not_exceed_what_a_request_may_hold(mine, scope):
+    make_candidate(scope)
+    (form,) = [form for form in Html(page(mine)).all("form") if "approve this text" in form.text.casefold()]
+    assert form.attributes["enctype"] == form.attributes["hx-encoding"] == "multipart/form-data"
+
+
+def test_a_request_beyond_every_limit_says_that_what_was_typed_is_still_there(mine, scope):
+    candidate = make_candidate(scope)
+    response = act(mine, candidate, "approve", content="x" * 9_000_000, kind="fact")
+    assert response.status_code in (400, 413)
+    assert "your browser still has what you typed" in response.text
 
 
 def test_dismissing_takes_a_reason_or_none(mine, scope):
