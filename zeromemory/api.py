@@ -35,10 +35,9 @@ class StrictParser(Parser):
     """Ninja's own takes any content type, and of a field that is there twice the last."""
 
     def parse_body(self, request: HttpRequest) -> Any:
-        if request.content_type != JSON and not request.content_type.endswith("+json"):
-            raise ValidationFailed(
-                f"The body must be JSON: send Content-Type: {JSON}, not {request.content_type or 'none'}."
-            )
+        kind = request.content_type or "none"
+        if kind != JSON and not kind.endswith("+json"):
+            raise ValidationFailed(f"The body must be JSON: send Content-Type: {JSON}, not {kind}.")
         try:
             return strict_json.loads(request.body)
         except RecursionError as error:

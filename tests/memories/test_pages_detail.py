@@ -298,3 +298,15 @@ def test_long_texts_at_the_other_end_are_not_read(mine, scope, actor, django_ass
             type="relates_to",
         )
     assert len(page(mine, memory).content) < 60_000
+
+
+def test_a_successor_in_a_scope_that_cannot_be_read_is_not_named(client_of, owner, scope):
+    hidden = make_memory("The hidden successor.", scope=make_scope(owner, slug="hidden"))
+    old = make_memory("Known to both.", scope=scope)
+    services.supersede(actor=actor_for_user(owner), memory=old, replacement=hidden)
+    reader = client_of(make_member(scope))
+    shown = page(reader, old).content.decode()
+    assert "An older version" in shown
+    assert str(hidden.pk) not in shown
+    assert "hidden" not in text_of(page(reader, old))
+    assert str(hidden.pk) in page(client_of(owner), old).content.decode()

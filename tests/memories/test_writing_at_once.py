@@ -90,7 +90,9 @@ def test_of_two_edits_of_one_version_one_wins_and_the_other_is_told(actor, scope
 def test_twenty_edits_of_whatever_stands_all_succeed_one_after_the_other(actor, scope, field):
     memory = make_memory("old", scope=scope)
     asked = [{field: f"number {number}"} for number in range(20)]
-    acts = [lambda change=change: edit(actor=actor, memory=memory, expected_version=LATEST, **change) for change in asked]
+    acts = [
+        lambda change=change: edit(actor=actor, memory=memory, expected_version=LATEST, **change) for change in asked
+    ]
     assert errors(at_once(*acts)) == []
     newest = Memory.objects.live().get()
     assert newest.version == 21

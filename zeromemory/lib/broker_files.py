@@ -23,14 +23,14 @@ class Channel(filesystem.Channel):
     Messages appear and disappear whole, by renaming, so that no reader meets half of one.
     """
 
-    def _put(self, queue: str, payload: dict[str, Any], **kwargs: Any) -> None:
+    def _put(self, queue: str, payload: dict[str, Any], **kwargs: Any) -> None:  # type: ignore[override]  # kombu names it in two ways
         folder = Path(self.data_folder_out)
         name = f"{time_ns()}_{uuid.uuid4()}.{queue}.msg"
         part = folder / f"{name}.part"
         part.write_text(dumps(payload), encoding="utf-8")
         part.rename(folder / name)
 
-    def _get(self, queue: str) -> dict[str, Any]:
+    def _get(self, queue: str, timeout: float | None = None) -> dict[str, Any]:
         for path in sorted(Path(self.data_folder_in).iterdir()):
             if path.name.partition(".")[2] == f"{queue}.msg" and (found := self._taken(path)):
                 return found
