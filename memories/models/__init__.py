@@ -1,5 +1,6 @@
 from memories.models.audit import AuditEntry
 from memories.models.config import ConfigVersion, FusionConfig, RankingConfig
+from memories.models.embedders import EmbedderChange
 from memories.models.graph import Entity, Link, MemoryEntity
 from memories.models.memory import Embedding, Kind, Memory, Provenance, Window
 from memories.models.people import SignInLink, User
@@ -9,6 +10,7 @@ from memories.models.signals import Reinforcement, UsageEvent
 __all__ = [
     "AuditEntry",
     "ConfigVersion",
+    "EmbedderChange",
     "Embedding",
     "Entity",
     "FusionConfig",

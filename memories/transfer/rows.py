@@ -105,8 +105,7 @@ def insert(rows: Sequence[Row], people: People) -> int:
     memories = [memory for _, memory in rows]
     Memory.objects.bulk_create(memories)
     keep_dates(Memory, memories, "recorded_at", [record.recorded_at for record, _ in rows])
-    for memory in memories:
-        windows.write_windows(memory)
+    windows.write_windows(*memories)
     _insert_entities(rows)
     _insert_evidence(rows, people)
     return Memory.objects.filter(pk__in=[memory.pk for memory in memories]).count()

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_safe
 from memories.access import actor_for_request, memory_for, readable_scopes
 from memories.configuration import ranking_rules
 from memories.differences import difference
+from memories.embedding_queue import is_embedded, stamps_in_use
 from memories.headlines import headline
 from memories.history import Tie, contents, ties, trail, versions
 from memories.models import AuditEntry, Memory
@@ -72,7 +73,9 @@ def _facts(memory: Memory) -> list[dict[str, Any]]:
         {"label": "Source", "text": memory.source},
         {"label": "Provenance", "text": PROVENANCE_WORDS[memory.provenance]},
         {"label": "Reinforcement", "text": f"× {reinforcement.multiplier:.2f}" if reinforcement else "× 1, no signals"},
-        {"label": "Found by meaning", "when": memory.embedded_at} if memory.embedded_at else _waiting(memory),
+        {"label": "Found by meaning", "when": memory.embedded_at}
+        if is_embedded(memory, stamps_in_use())
+        else _waiting(memory),
         {"label": "Version", "text": str(memory.version)},
         {"label": "Id", "text": str(memory.pk)},
     ]

@@ -9,6 +9,7 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 from django.db.models import F
 
+from memories.embedder_in_use import query_embedder
 from memories.models import Entity, Memory, Scope
 from memories.services.audit import record
 from reflections import extractive
@@ -17,7 +18,7 @@ from reflections.configuration import cluster_rule
 from reflections.eligible import Stamp, episodes_by_owner, stamp_of
 from reflections.models import Candidate, CandidateMember, Run
 from reflections.services.progress import beat
-from zeromemory.embedding import EmbedderError, get_embedder
+from zeromemory.embedding import EmbedderError
 
 logger = logging.getLogger(__name__)
 NO_EMBEDDER = "Episodes are compared by meaning, and no embedder is configured. Set ZEROMEMORY_EMBEDDER to have one."
@@ -55,7 +56,7 @@ def survey(scope: Scope, stamp: Stamp | None = None) -> Iterator[Group]:
 
 
 def _current_stamp() -> Stamp:
-    embedder = get_embedder()
+    embedder = query_embedder()
     if embedder is None:
         raise EmbedderError(NO_EMBEDDER)
     return stamp_of(embedder)

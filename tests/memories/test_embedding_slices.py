@@ -24,7 +24,7 @@ def test_a_text_of_thousands_of_windows_does_not_keep_short_ones_waiting(owner, 
 def test_slices_finish_a_long_text_in_the_end(owner, scope, monkeypatch):
     monkeypatch.setattr(embedding_queue, "BATCHES_A_SLICE", 1)
     actor = actor_for_user(owner)
-    long = remember(actor=actor, scope=scope, content="harbour light " * 5_000, ring=False).memory
+    long = remember(actor=actor, scope=scope, content="harbour light " * 8_000, ring=False).memory
     windows = long.windows.count()
     assert windows > 2 * WINDOWS_A_BATCH
     embedding_queue.embed_waiting()

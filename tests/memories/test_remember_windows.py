@@ -4,6 +4,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tokenizers import Tokenizer
 
 from memories.access import actor_for_user
 from memories.embedding_queue import embed_waiting
@@ -23,9 +24,10 @@ HEXADECIMAL = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 @pytest.mark.parametrize("sample", [PROSE, CODE, TABLE, GERMAN, CHINESE, HEXADECIMAL])
 def test_a_window_fits_the_packaged_model_whole(sample):
     text = sample * (20_000 // len(sample))
-    model = get_embedder()._model()
+    tokenizer = Tokenizer.from_file(str(get_embedder().tokenizer_file.path))
+    tokenizer.no_truncation()
     for window in windows_of(text):
-        assert len(model.token_starts(text[window.start : window.stop])) <= model.text_tokens
+        assert len(tokenizer.encode(text[window.start : window.stop]).ids) <= get_embedder().max_tokens
 
 
 @given(st.text(max_size=4000))

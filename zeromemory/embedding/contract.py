@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zeromemory.embedding.cache import QueryCache
-from zeromemory.embedding.windows import Window
 
 type Vectors = NDArray[np.float32]
 
@@ -36,6 +35,16 @@ class Embedder(ABC):
         self._queries = QueryCache()
 
     @property
+    def stamp(self) -> str:
+        """Name and version, as they stand in ``Memory.embedded_with``."""
+        return f"{self.name} {self.version}"
+
+    @property
+    def resting(self) -> bool:
+        """True for some seconds after it kept a query waiting in vain: queries are then refused at once."""
+        return False
+
+    @property
     @abstractmethod
     def version(self) -> str: ...
 
@@ -46,10 +55,6 @@ class Embedder(ABC):
     @abstractmethod
     def encode_documents(self, texts: Sequence[str]) -> Vectors:
         """Unit vectors in the order of the texts, shape (n, dimensions). Text beyond ``max_tokens`` is ignored."""
-
-    @abstractmethod
-    def windows(self, text: str) -> list[Window]:
-        """Overlapping spans of at most ``max_tokens`` each that cover the whole text."""
 
     def encode_query(self, text: str) -> Vectors:
         """Unit vector of shape (dimensions,). Read-only: callers share it through the cache."""

