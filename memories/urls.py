@@ -1,7 +1,7 @@
 from django.urls import URLPattern, path
 
 from memories import people_views
-from memories.views import account, browse, detail, scopes, tokens, writing
+from memories.views import account, browse, detail, embedder, scopes, tokens, writing
 
 urlpatterns: list[URLPattern] = [
     path("choose-password/", people_views.choose_password, name="choose_password"),
@@ -20,6 +20,10 @@ urlpatterns: list[URLPattern] = [
     path("scopes/<int:scope_id>/members/<int:user_id>/remove/", scopes.scope_remove_member, name="scope_remove_member"),
     path("scopes/<int:scope_id>/rename/", scopes.scope_rename, name="scope_rename"),
     path("settings/", account.settings_page, name="settings_page"),
+    path("settings/embedder/", embedder.embedder_page, name="embedder_page"),
+    path("settings/embedder/pause/", embedder.embedder_pause, name="embedder_pause"),
+    path("settings/embedder/resume/", embedder.embedder_resume, name="embedder_resume"),
+    path("settings/embedder/roll-back/", embedder.embedder_roll_back, name="embedder_roll_back"),
     path("settings/password/", account.settings_password, name="settings_password"),
     path("sign-in/", people_views.sign_in, name="sign_in"),
     path("sign-in/<str:secret>/", people_views.sign_in_link, name="sign_in_link"),
