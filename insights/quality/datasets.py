@@ -17,6 +17,7 @@ from typing import IO, Any, Final
 FOLDER: Final = "ZEROMEMORY_EVAL_DATA"
 HOW_TO: Final = f"Set {FOLDER} to a folder with retrieval sets; docs/evaluation.md says where they come from."
 SESSIONS: Final = "-sessions"
+WITHOUT_SPEAKERS: Final = "-without-speakers"
 _HEAD: Final = 65_536  # characters that tell the shape of a file
 
 
@@ -65,6 +66,11 @@ class Dataset:
         for document in self.documents:
             said.update(repr(document).encode("utf-8", "surrogatepass"))
         return said.hexdigest()
+
+    def without_speakers(self) -> Dataset:
+        """The words alone, as a set of another name: who said them is left out."""
+        bare = tuple(replace(document, speaker="") for document in self.documents)
+        return replace(self, name=f"{self.name}{WITHOUT_SPEAKERS}", documents=bare)
 
     def limited(self, most: int | None) -> Dataset:
         """At most *most* questions, taken evenly over the whole set; every document stays."""

@@ -101,10 +101,12 @@ def difference(ours: Values, theirs: Values, *, resamples: int = RESAMPLES, seed
 def _resampled(values: Values, resamples: int, seed: int) -> Values:
     """Means of *resamples* draws of as many questions as there are, with replacement."""
     chance = np.random.default_rng(seed)
-    questions = len(values)
-    even = np.full(questions, 1 / questions)
-    blocks = [
-        chance.multinomial(questions, even, size=min(_RESAMPLES_A_BLOCK, resamples - done)) @ values / questions
-        for done in range(0, resamples, _RESAMPLES_A_BLOCK)
-    ]
-    return np.concatenate(blocks)
+    sizes = (min(_RESAMPLES_A_BLOCK, resamples - done) for done in range(0, resamples, _RESAMPLES_A_BLOCK))
+    return np.concatenate([_times_drawn(chance, size, len(values)) @ values / len(values) for size in sizes])
+
+
+def _times_drawn(chance: np.random.Generator, resamples: int, questions: int) -> NDArray[np.intp]:
+    """How often each question was drawn (resamples × questions)."""
+    drawn = chance.integers(questions, size=(resamples, questions))
+    apart = drawn + questions * np.arange(resamples)[:, np.newaxis]
+    return np.bincount(apart.ravel(), minlength=resamples * questions).reshape(resamples, questions)

@@ -42,8 +42,8 @@ def one_by_one(values, resamples, seed):
     chance, questions = np.random.default_rng(seed), len(values)
     means = []
     for _ in range(resamples):
-        drawn = chance.multinomial(questions, np.full(questions, 1 / questions))
-        means.append(sum(times * row for times, row in zip(drawn, values, strict=True)) / questions)
+        drawn = chance.integers(questions, size=questions)
+        means.append(sum(values[place] for place in drawn) / questions)
     return np.percentile(np.array(means), [2.5, 97.5], axis=0)
 
 
