@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -11,6 +11,7 @@ from django.db.models import Count, Exists, OuterRef, Q
 
 from memories import ageing
 from memories.ageing import AGE_BUCKETS, Rules
+from memories.candidates import Filters
 from memories.embedding_queue import without_vectors
 from memories.entities import canonical_name
 from memories.errors import ValidationFailed
@@ -41,10 +42,46 @@ class Choice:
         _known("author", self.author, AuthorKind.values)
         _known("age", self.age, AGE_BUCKETS)
 
+    @property
+    def in_force(self) -> list[str]:
+        """The names of the filters that narrow the list."""
+        unset = Choice()
+        names = [one.name for one in fields(self) if getattr(self, one.name) != getattr(unset, one.name)]
+        return [name for name in names if (name, self.state) != ("state", "all")]
+
+    def without(self, name: str) -> Choice:
+        return replace(self, **{name: getattr(Choice(), name)})
+
 
 def _known(name: str, value: str | None, values: Any) -> None:
     if value is not None and value not in values:
         raise ValidationFailed(f"There is no {name} {value!r} to filter by.", field=name)
+
+
+@dataclass(frozen=True, slots=True)
+class Without:
+    """How many memories an empty answer would hold without one of its filters."""
+
+    filter: str
+    found: int
+
+    def said(self, *, most: int | None = None) -> str:
+        """``0 with this kind, 7 without``; at *most*, where counting stops, ``20 or more``."""
+        more = " or more" if self.found == most else ""
+        return f"0 {FILTER_WORDS[self.filter]}, {self.found:,}{more} without"
+
+
+FILTER_WORDS: Final = {
+    "kind": "with this kind",
+    "scope": "in this scope",
+    "state": "in this state",
+    "author": "by this author",
+    "age": "of this age",
+    "pinned": "pinned",
+    "faded": "faded",
+    "waiting": "not found by meaning",
+    "entity": "about this entity",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +114,39 @@ def narrowed(rows: MemoryQuerySet, choice: Choice, rules: Rules, now: datetime, 
     for name, condition in conditions.items():
         rows = rows if name == but else rows.filter(condition)
     return rows
+
+
+def without_each(choice: Choice, count: Callable[[Choice], int]) -> tuple[Without, ...]:
+    """For a list that is empty: each filter in force, with what *count* finds under the others."""
+    return tuple(Without(name, count(choice.without(name))) for name in choice.in_force)
+
+
+def search_without_each(
+    filters: Filters, readable: Collection[int], count: Callable[[Filters], int]
+) -> tuple[Without, ...]:
+    """The same for a recall: *readable* are the scopes it searches where none is named."""
+    return tuple(Without(name, count(wider)) for name, wider in _widened(filters, readable).items())
+
+
+def _widened(filters: Filters, readable: Collection[int]) -> dict[str, Filters]:
+    """The filters without each of those in force; both ends of a period are one filter."""
+    wider: dict[str, dict[str, Any]] = {
+        "kind": {"kinds": None},
+        "scope": {"scopes": readable},
+        "author": {"author_kind": None},
+        "age": {"created_from": None, "created_to": None},
+        "pinned": {"pinned": None},
+        "entity": {"entity": None},
+    }
+    return {
+        name: replace(filters, **changed)
+        for name, changed in wider.items()
+        if any(_narrows(getattr(filters, field), value) for field, value in changed.items())
+    }
+
+
+def _narrows(value: Any, wide: Any) -> bool:
+    return value is not None and (wide is None or set(value) != set(wide))
 
 
 def _faded(rules: Rules, now: datetime) -> Q:

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from memories.headlines import headline
 from memories.models import Memory, Scope
-from memories.ranking import UNKNOWN_RULE, Factors, KindRule, age_factor, age_in_days, is_faded
+from memories.ranking import LINEAR, UNKNOWN_RULE, KindRule, age_factor, age_in_days, is_faded
 from memories.recall import Result
 
 Rules = Mapping[str, KindRule]
@@ -48,6 +48,34 @@ ACTION_WORDS: Final = {
     "unpin": "unpinned",
     "wake": "back from snooze",
 }
+
+
+# What an act is done to, where that is not a memory; and the words of a count, where the trail names the thing itself.
+ACTED_ON: Final = {
+    "approve": "draft",
+    "create_scope": "scope",
+    "dismiss": "draft",
+    "propose": "draft",
+    "remove_member": "member",
+    "rename_scope": "scope",
+    "set_member": "member",
+    "snooze": "draft",
+    "undo": "decision",
+    "wake": "draft",
+}
+COUNTED_WORDS: Final = {
+    "create_scope": "created",
+    "propose": "proposed",
+    "remove_member": "removed",
+    "rename_scope": "renamed",
+    "set_member": "let in or changed",
+    "undo": "undone",
+}
+
+
+def counted_words(action: str) -> tuple[str, str]:
+    """What was acted on, in the singular, and what was done: ``draft``, ``proposed``."""
+    return ACTED_ON.get(action, "memory"), COUNTED_WORDS.get(action) or action_words(action)
 
 
 def action_words(action: str) -> str:
@@ -121,28 +149,54 @@ def result_row(result: Result, best: float, rules: Rules, now: datetime) -> dict
     return row | {
         "score_percent": round(100 * result.score / best) if best else 0,
         "why": result.why,
-        "factors": factor_list(result.factors),
+        "factors": factor_list(result, rules.get(result.memory.kind, UNKNOWN_RULE)),
         "score": figure(result.score),
         "ranks": rank_list(result),
     }
 
 
-FACTOR_WORDS: Final = {
-    "relevance": "how well it matches, the best match being 1",
-    "kind": "what this kind weighs",
-    "age": "what age leaves of it",
-    "provenance": "0.9 for provisional writes",
-    "reinforcement": "raised by use, lowered by challenges",
-    "structural": "lowered when the code it names has changed",
-}
-
-
-def factor_list(factors: Factors) -> list[dict[str, Any]]:
-    values = {name: getattr(factors, name) for name in FACTOR_WORDS}
+def factor_list(result: Result, rule: KindRule) -> list[dict[str, Any]]:
+    """Each factor with its value and where that comes from in this very result."""
+    factors = result.factors
+    reasons = {
+        "relevance": _match(result),
+        "kind": f"{with_article(result.memory.kind)} weighs {figure(rule.weight)}",
+        "age": _ageing(result, rule),
+        "provenance": PROVENANCE_WORDS[result.memory.provenance],
+        "reinforcement": _direction(factors.reinforcement, "raised by use", "lowered by challenges", "no feedback yet"),
+        "structural": _direction(factors.structural, "", "code it names has changed", "no change known in its code"),
+    }
     return [
-        {"name": name, "number": value, "value": figure(value), "neutral": value == 1.0, "why": FACTOR_WORDS[name]}
-        for name, value in values.items()
+        {"name": name, "number": value, "value": figure(value), "neutral": value == 1.0, "why": why}
+        for name, why in reasons.items()
+        for value in [getattr(factors, name)]
     ]
+
+
+def _match(result: Result) -> str:
+    ranks = {"by meaning": result.ranks.vector, "by words": result.ranks.text, "by newness": result.ranks.recency}
+    places = " and ".join(f"#{rank} {words}" for words, rank in ranks.items() if rank is not None)
+    return f"{places or 'no match'}; the best of all counts 1"
+
+
+def _ageing(result: Result, rule: KindRule) -> str:
+    if result.policy == Scope.Retention.DECAYING:
+        return "its scope keeps by last access, so age does not count"
+    curve = ", linear" if rule.curve == LINEAR else ""
+    return f"{_in_days(result.age_days)} old, half-life {_in_days(rule.half_life_days)}{curve}"
+
+
+def _in_days(days: float) -> str:
+    shown = f"{days:,.0f}" if days >= 1 else f"{days:.1g}"
+    return f"{shown} day{'' if shown == '1' else 's'}"
+
+
+def _direction(value: float, above: str, below: str, neutral: str) -> str:
+    return neutral if value == 1.0 else above if value > 1 else below
+
+
+def with_article(kind: str) -> str:
+    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
 
 
 def rank_list(result: Result) -> list[dict[str, Any]]:

@@ -28,6 +28,7 @@ STATES = {
     "live": Q(invalidated_at__isnull=True) & _NOT_LAPSED,
     "superseded": Q(superseded_by__isnull=False),
     "invalidated": Q(invalidated_at__isnull=False, superseded_by__isnull=True),
+    "lapsed": Q(invalidated_at__isnull=True, valid_until__lte=Now()),
     "all": Q(),
 }
 

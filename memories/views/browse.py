@@ -14,22 +14,31 @@ from memories.access import Actor, actor_for_request, readable_scopes, scope_for
 from memories.ageing import AGE_BUCKETS
 from memories.configuration import ranking_rules
 from memories.errors import ValidationFailed
-from memories.facets import FEED, Choice, Facets, facets, narrowed
+from memories.facets import FEED, Choice, Facets, facets, narrowed, without_each
 from memories.models import Kind, Memory
 from memories.paging import page_of
 from memories.presentation import AUTHOR_WORDS, result_row, row_of, scope_names
-from memories.querysets import STATES
-from memories.recall import MOST_RESULTS, recall
+from memories.recall import MOST_RESULTS, Recall, recall
 from memories.views.fragments import is_fragment, page_or_part
 
 PAGE: Final = 40
 SEARCHED: Final = 20
+# In this order: the first is the sum of the three that follow, the last of all.
 STATE_WORDS: Final = {
-    "": "Current",
+    "": "Newest versions",
     "live": "Live",
-    "superseded": "Older versions",
+    "lapsed": "No longer valid",
     "invalidated": "Forgotten",
+    "superseded": "Older versions",
     "all": "All",
+}
+STATE_HINTS: Final = {
+    "": "live ones, and dimmed those forgotten or no longer valid",
+    "live": "these are recalled",
+    "lapsed": "their validity has ended, so they are not recalled",
+    "invalidated": "not recalled, and restorable",
+    "superseded": "replaced by a newer text, and still readable",
+    "all": "whatever became of them",
 }
 PARAMETERS: Final = ("q", "scope", "kind", "state", "author", "age", "pinned", "faded", "waiting", "entity")
 OF_THE_FEED: Final = {"state", "faded", "waiting"}  # a search finds what is live, whatever its age
@@ -42,6 +51,8 @@ def memory_list(request: HttpRequest) -> HttpResponse:
     try:
         choice = _choice(actor, asked)
         context |= _searched(actor, asked, choice, request) if asked.get("q") else _feed(actor, asked, choice, request)
+        if choice.in_force and not context["rows"] and not request.GET.get("cursor"):
+            context["without"] = _without(actor, asked, choice)
         context["filters"] = [] if is_fragment(request) else _filters(actor, asked, choice)
     except ValidationFailed as error:
         context |= {"problem": error.message, "rows": [], "filters": []}
@@ -79,25 +90,14 @@ def _feed(actor: Actor, asked: dict[str, str], choice: Choice, request: HttpRequ
         "rows": [row_of(memory, rules, now) for memory in page],
         "next_url": _link(asked, cursor=cursor) if cursor else None,
         "total": None if request.GET.get("cursor") else rows.count(),
+        "state_hint": STATE_HINTS[choice.state],
     }
 
 
 def _searched(actor: Actor, asked: dict[str, str], choice: Choice, request: HttpRequest) -> dict[str, Any]:
     k = MOST_RESULTS if request.GET.get("all") == "1" else SEARCHED
     rules, now = ranking_rules(), timezone.now()
-    bucket = AGE_BUCKETS[choice.age] if choice.age else None
-    found = recall(
-        actor=actor,
-        query=asked["q"],
-        scopes=[asked["scope"]] if "scope" in asked else None,
-        kinds=[choice.kind] if choice.kind else None,
-        k=k,
-        entity=choice.entity,
-        pinned=True if choice.pinned else None,
-        author_kind=choice.author,
-        created_from=now - timedelta(days=bucket.to) if bucket and bucket.to else None,
-        created_to=now - timedelta(days=bucket.over) if bucket and bucket.over else None,
-    )
+    found = _recalled(actor, asked, choice, k)
     best = found.results[0].score if found.results else 0.0
     return {
         "rows": [result_row(result, best, rules, now) for result in found.results],
@@ -106,6 +106,43 @@ def _searched(actor: Actor, asked: dict[str, str], choice: Choice, request: Http
         "more_url": _link(asked, all="1") if len(found.results) == k < MOST_RESULTS else None,
         "searched": True,
     }
+
+
+def _recalled(actor: Actor, asked: dict[str, str], choice: Choice, k: int) -> Recall:
+    now = timezone.now()
+    bucket = AGE_BUCKETS[choice.age] if choice.age else None
+    return recall(
+        actor=actor,
+        query=asked["q"],
+        scopes=[asked["scope"]] if choice.scope else None,
+        kinds=[choice.kind] if choice.kind else None,
+        k=k,
+        entity=choice.entity,
+        pinned=True if choice.pinned else None,
+        author_kind=choice.author,
+        created_from=now - timedelta(days=bucket.to) if bucket and bucket.to else None,
+        created_to=now - timedelta(days=bucket.over) if bucket and bucket.over else None,
+    )
+
+
+def _without(actor: Actor, asked: dict[str, str], choice: Choice) -> list[dict[str, str]]:
+    """What each filter of an empty list hides, and the address without it."""
+    rules, now = ranking_rules(), timezone.now()
+
+    def found(wider: Choice) -> int:
+        return len(_recalled(actor, asked, wider, SEARCHED).results)
+
+    def counted(wider: Choice) -> int:
+        return narrowed(Memory.objects.visible_to(actor), wider, rules, now).count()
+
+    searching = "q" in asked
+    return [
+        {
+            "text": one.said(most=SEARCHED if searching else None),
+            "href": _link(asked, **{one.filter: None}) if one.found else "",
+        }
+        for one in without_each(choice, found if searching else counted)
+    ]
 
 
 def _link(asked: dict[str, str], **changed: str | None) -> str:
@@ -120,7 +157,7 @@ def _filters(actor: Actor, asked: dict[str, str], choice: Choice) -> list[dict[s
         counts = facets(Memory.objects.visible_to(actor), choice, ranking_rules(), timezone.now())
     names = scope_names(readable_scopes(actor))
     groups = [
-        ("State", "state", [(name, STATE_WORDS[name], _n(counts, "state", name)) for name in STATES]),
+        ("State", "state", [(name, STATE_WORDS[name], _n(counts, "state", name)) for name in STATE_WORDS]),
         ("Kind", "kind", [("", "All", None), *((k, k, _n(counts, "kind", k)) for k in Kind.values)]),
         ("Scope", "scope", [("", "All", None), *((n, n, _n(counts, "scope", pk)) for pk, n in names.items())]),
         ("Age", "age", [("", "Any", None), *((n, b.label, _n(counts, "age", n)) for n, b in AGE_BUCKETS.items())]),

@@ -87,7 +87,7 @@ def test_the_default_adds_nothing_to_the_address(mine, lifecycle):
     options = {
         option.text.split()[0]: option for option in Html(page(mine, "?state=all&kind=fact")).classed("filter-option")
     }
-    assert options["Current"].attributes["href"] == "/memories/?kind=fact"
+    assert options["Newest"].attributes["href"] == "/memories/?kind=fact"
     html = Html(page(mine))
     chosen = {
         option.attributes["href"] for option in html.classed("filter-option") if "aria-current" in option.attributes
@@ -106,7 +106,18 @@ def test_an_empty_corpus_says_what_to_do(mine):
 
 def test_filters_that_leave_nothing_say_so(mine, scope):
     make_memory(scope=scope)
-    assert "Nothing here under these filters" in text_of(page(mine, "?kind=task"))
+    assert "Nothing here under this filter" in text_of(page(mine, "?kind=task"))
+
+
+def test_the_newest_versions_are_the_sum_of_live_lapsed_and_forgotten(mine, lifecycle):
+    counts = {label: int(number) for label, number in counts_shown(page(mine)).items()}
+    assert counts["Newest versions"] == counts["Live"] + counts["No longer valid"] + counts["Forgotten"] == 3
+    assert counts["All"] == counts["Newest versions"] + counts["Older versions"] == 4
+
+
+def test_the_list_says_what_it_holds(mine, lifecycle):
+    assert "3 memories, newest first: live ones, and dimmed those forgotten or no longer" in text_of(page(mine))
+    assert "1 memory, newest first: their validity has ended" in text_of(page(mine, "?state=lapsed"))
 
 
 def test_a_long_list_goes_on_by_cursor_and_shows_every_memory_once(mine, scope):
@@ -318,6 +329,23 @@ def test_every_factor_of_a_score_is_on_the_page(mine, searched):
     (first, *_) = html.classed("breakdown")
     for factor in ("relevance", "kind", "age", "provenance", "reinforcement", "structural", "score"):
         assert factor in first.text
+
+
+def test_each_factor_says_where_it_comes_from_in_this_result(mine, owner, scope, settings):
+    settings.EMBEDDER = "none"
+    make_memory("The upload is slow.", scope=scope, kind="episode", age_days=61, provenance=0)
+    make_memory("The upload is slow on Fridays.", scope=make_scope(owner, retention="decaying"), age_days=900)
+    said = " ".join(table.text for table in Html(page(mine, "?q=upload")).classed("breakdown"))
+    for reason in (
+        "#1 by words; the best of all counts 1",
+        "#2 by words; the best of all counts 1",
+        "an episode weighs 0.70",
+        "61 days old, half-life 30 days",
+        "provisional",
+        "its scope keeps by last access, so age does not count",
+        "no feedback yet",
+    ):
+        assert reason in said
 
 
 def test_a_search_shows_live_memories_only_and_keeps_the_other_filters(mine, searched, actor):
