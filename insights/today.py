@@ -8,24 +8,26 @@ from typing import Any, Final
 from django.contrib import messages
 from django.db.models import Count, Min
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_POST, require_safe
 
 from insights.tasks import prepare_demo
+from insights.words import count
 from memories import condition, embedding_queue
 from memories.access import Actor, actor_for_request
 from memories.condition import Part
 from memories.configuration import ranking_rules
 from memories.errors import Forbidden
 from memories.headlines import headline
-from memories.history import changes_since, memories_of
+from memories.history import Change, changes_since, memories_of
 from memories.models import AuditEntry, Memory
-from memories.presentation import action_words, row_of
+from memories.presentation import ACTION_WORDS, action_words, counted_words, row_of
 from memories.services.visits import note_visit
 from memories.transfer import demo
-from memories.views.fragments import is_fragment, page_or_part
+from memories.views.fragments import is_fragment
 from reflections.models import Candidate
 
 NEWEST: Final = 5
@@ -40,9 +42,13 @@ PAGES: Final = {"memory": "memory_detail", "candidate": "reflection_detail", "sc
 def today(request: HttpRequest) -> HttpResponse:
     actor, now = actor_for_request(request), timezone.now()
     context = _needs(actor, now)
-    if not is_fragment(request):
+    if is_fragment(request):
+        response = render(request, "insights/needs.html", context)
+    else:
         context |= _whole(actor, now, note_visit(user=actor.user, now=now))
-    return page_or_part(request, "insights/today.html", "needs", context)
+        response = render(request, "insights/today.html", context)
+    patch_vary_headers(response, ["HX-Request"])
+    return response
 
 
 def _whole(actor: Actor, now: datetime, previous: datetime | None) -> dict[str, Any]:
@@ -118,13 +124,20 @@ def _changes(actor: Actor, since: datetime) -> list[dict[str, Any]]:
     names = {key: memory.headline for key, memory in memories_of(actor, entries).items()} | _drafts_of(actor, entries)
     return [
         {
-            "words": action_words(change.action),
-            "count": change.count,
+            "title": _title(change),
             "entries": [_entry(entry, names) for entry in change.newest],
             "more": change.count - len(change.newest),
         }
         for change in changes
     ]
+
+
+def _title(change: Change) -> str:
+    """``6 memories imported``"""
+    if change.action not in ACTION_WORDS:
+        return f"{action_words(change.action).capitalize()} {change.count:,}"
+    noun, done = counted_words(change.action)
+    return f"{count(change.count, noun)} {done}"
 
 
 def _drafts_of(actor: Actor, entries: list[AuditEntry]) -> dict[str, str]:

@@ -6,7 +6,9 @@ from typing import Any
 
 from django.urls import reverse
 
+from memories import embedding_queue
 from memories.models import Memory
+from memories.querysets import MemoryQuerySet
 from reflections import configuration
 from reflections.listing import Listing
 from reflections.models import Run
@@ -51,9 +53,7 @@ def _nothing_decided(tab: str) -> dict[str, Any]:
 
 
 def _no_drafts(listing: Listing) -> dict[str, Any]:
-    episodes = Memory.objects.live().visible_to(listing.actor).filter(kind="episode")
-    if listing.scope:
-        episodes = episodes.filter(scope=listing.scope)
+    episodes = _episodes(listing)
     total = episodes.count()
     if not total:
         return {
@@ -65,11 +65,10 @@ def _no_drafts(listing: Listing) -> dict[str, Any]:
             "action": "See what is stored",
         }
     free = episodes.filter(candidacy__isnull=True)
-    waiting = free.filter(embedded_at__isnull=True).count()
     looked = Run.objects.asked_for_by(listing.actor.user).filter(state=Run.State.DONE).exists()
     return {
         "title": "No draft waits for you",
-        "text": " ".join(filter(None, [_looked(free.count(), total, looked), _still_waiting(waiting), _rule()])),
+        "text": f"{_looked(free.count(), total, looked)} {_rule()}",
     }
 
 
@@ -81,8 +80,22 @@ def _looked(free: int, total: int, looked: bool) -> str:
     return f"{free:,} of {counted(total, 'episode')} are in no draft, and the last search found no cluster among them."
 
 
-def _still_waiting(waiting: int) -> str:
-    return f"{counted(waiting, 'episode')} still wait to be embedded." if waiting else ""
+def not_embedded(listing: Listing) -> str:
+    """What a search for clusters cannot see yet, in a sentence; nothing where it sees all."""
+    free = _episodes(listing).filter(candidacy__isnull=True)
+    unseen = embedding_queue.waiting(free).count()
+    if not unseen:
+        return ""
+    verb, them = ("is", "it") if unseen == 1 else ("are", "them")
+    return (
+        f"{unseen:,} of {counted(free.count(), 'episode')} outside drafts {verb} not embedded yet. Clusters are found "
+        f"by meaning, so a search cannot see {them}, and what it finds is not complete."
+    )
+
+
+def _episodes(listing: Listing) -> MemoryQuerySet:
+    episodes = Memory.objects.live().visible_to(listing.actor).filter(kind="episode")
+    return episodes.filter(scope=listing.scope) if listing.scope else episodes
 
 
 def _rule() -> str:

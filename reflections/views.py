@@ -18,7 +18,7 @@ from memories.models import Scope
 from memories.views.fragments import is_fragment
 from reflections import configuration, services
 from reflections.access import candidate_for, run_for
-from reflections.emptiness import emptiness
+from reflections.emptiness import emptiness, not_embedded
 from reflections.forms import DismissForm, EditForm, RowForm, SnoozeForm
 from reflections.listing import Listing, listing_of
 from reflections.models import Candidate, Run
@@ -38,7 +38,7 @@ def reflection_list(request: HttpRequest) -> HttpResponse:
     if not rows:
         context["empty"] = emptiness(listing)
     if is_fragment(request):
-        more = "reflections/list.html#more" if listing.after else "reflections/list.html#queue"
+        more = "reflections/list.html#more" if listing.after else "reflections/queue.html"
         response = render(request, more, context)
     else:
         response = render(request, "reflections/list.html", context | _search(listing))
@@ -66,7 +66,11 @@ def _rows(candidates: list[Candidate], listing: Listing, **bad: RowForm) -> list
 
 def _search(listing: Listing) -> dict[str, Any]:
     run = Run.objects.asked_for_by(listing.actor.user).order_by("-requested_at").first()
-    return {"progress": progress_of(run), "may_search": bool(listing.actor.writable)}
+    return {
+        "progress": progress_of(run),
+        "may_search": bool(listing.actor.writable),
+        "unseen": not_embedded(listing) if listing.tab == "pending" else "",
+    }
 
 
 @require_safe
@@ -208,7 +212,7 @@ def reflection_run(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
 
 
 def _progress(request: HttpRequest, run: Run) -> HttpResponse:
-    response = render(request, "reflections/list.html#progress", {"progress": progress_of(run)})
+    response = render(request, "reflections/progress.html", {"progress": progress_of(run)})
     if run.state == Run.State.DONE and run.candidates_made:
         response["HX-Trigger"] = "drafts-found"  # an empty list fills itself; one being worked through is left alone
     return response

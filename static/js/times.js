@@ -7,8 +7,9 @@
   function words(seconds) {
     const size = Math.abs(seconds);
     if (size < 45) return "just now";
+    // Whole units that have passed: 16.6 years are not 17.
     const [, unit, name] = STEPS.find(([limit]) => size < limit);
-    const amount = `${Math.round(size / unit)} ${name}`;
+    const amount = `${Math.floor(size / unit)} ${name}`;
     return seconds >= 0 ? `${amount} ago` : `in ${amount}`;
   }
 

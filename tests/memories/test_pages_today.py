@@ -159,7 +159,7 @@ def test_what_others_did_since_the_last_visit_is_told_by_kind(mine, owner, scope
         memory = services.remember(actor=member, scope=scope, content=f"Number {number}.").memory
     services.forget(actor=member, memory=memory)
     answer = mine.get("/")
-    assert changes_of(answer) == ["Forgotten 1", "Remembered 5"]
+    assert changes_of(answer) == ["1 memory forgotten", "5 memories remembered"]
     assert "What changed since your last visit" in text_of(answer)
     assert "and 2 more" in text_of(answer)
     assert "by visitor" in text_of(answer)
@@ -173,7 +173,19 @@ def test_on_the_first_visit_the_last_seven_days_are_told(mine, owner, scope):
     services.remember(actor=actor_for_user(owner), scope=scope, content="Within that.")
     answer = mine.get("/")
     assert "What changed in the last 7 days" in text_of(answer)
-    assert changes_of(answer) == ["Remembered 1"]
+    assert changes_of(answer) == ["1 memory remembered"]
+
+
+def test_each_kind_of_change_says_what_was_changed_and_how_often(mine, scope):
+    for action in ("import", "import", "propose", "propose", "undo", "create_scope"):
+        AuditEntry.objects.create(actor="visitor", action=action, scope=scope, object_type="engine", object_id="1")
+    make_memory(scope=scope)
+    assert sorted(changes_of(mine.get("/"))) == [
+        "1 decision undone",
+        "1 scope created",
+        "2 drafts proposed",
+        "2 memories imported",
+    ]
 
 
 def test_nothing_new_is_said_in_words(mine, owner, scope):

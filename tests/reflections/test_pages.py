@@ -173,7 +173,8 @@ def test_an_act_answers_with_what_changed_and_nothing_in_place_of_the_row(mine, 
     text = act(mine, candidate, "approve", headers=HTMX).text
     assert "data-row" not in text
     assert 'data-announce="1 draft waits for you"' in text
-    assert re.search(r'<span class="count" hx-swap-oob="[^"]+">1<', text)
+    for place in ("rail-count", "topbar-count"):
+        assert re.search(rf'id="{place}" hx-swap-oob="true">.*class="count">1<', text)
     assert 'id="toasts"' in text
     assert reverse("reflection_undo", args=[candidate.pk]) in text
 
@@ -471,6 +472,17 @@ def test_a_plain_page_says_how_the_search_stands(mine, scope):
     assert "The search for clusters failed. No embedder." in page(mine).text
 
 
+def test_what_a_search_found_is_counted_in_the_rail_and_in_the_list_that_fills_itself(mine, owner, scope):
+    make_candidate(scope)
+    run = Run.objects.create(requested_by=owner, state=Run.State.DONE, candidates_made=1, episodes_seen=3)
+    badge = 'id="rail-count" hx-swap-oob="true"><span class="count">1<'
+    assert badge in mine.get(reverse("reflection_run", args=[run.pk]), headers=HTMX).text
+    listed = mine.get(reverse("reflection_list"), headers=HTMX).text
+    assert badge in listed
+    assert 'id="queue-tabs" hx-swap-oob="true"' in listed
+    assert "hx-swap-oob" not in page(mine).text
+
+
 def test_a_foreign_run_is_not_there(client_of, mine, scope):
     mine.post(reverse("reflection_find"))
     stranger = client_of(make_user())
@@ -491,12 +503,28 @@ def test_without_episodes_the_page_says_what_an_episode_is(mine):
 
 
 def test_without_clusters_the_page_says_what_would_make_one(mine, scope):
-    make_memory(kind="episode", scope=scope, vector=[1.0] + [0.0] * 383)
+    make_memory(kind="episode", scope=scope, embedded_at=timezone.now())
     make_memory(kind="episode", scope=scope)
     text = page(mine).text
     assert "Nobody has looked through the 2 episodes yet" in text
-    assert "1 episode still wait" in text
     assert "at least 3 episodes" in text
+
+
+def test_the_page_says_which_episodes_a_search_cannot_see(mine, scope, owner):
+    make_candidate(scope)
+    make_memory(kind="episode", scope=scope, embedded_at=timezone.now())
+    make_memory(kind="episode", scope=scope)
+    make_memory(kind="episode", scope=make_scope(owner, slug="other"))
+    assert "2 of 3 episodes outside drafts are not embedded yet" in page(mine).text
+    assert "1 of 2 episodes outside drafts is not embedded yet" in page(mine, "?scope=home").text
+    assert "not embedded yet" not in page(mine, "?state=approved").text
+
+
+def test_where_a_search_sees_every_episode_nothing_is_said(mine, scope):
+    make_candidate(scope)
+    make_memory(kind="episode", scope=scope, embedded_at=timezone.now())
+    make_memory(kind="fact", scope=scope)
+    assert "not embedded yet" not in page(mine).text
 
 
 def test_without_an_embedder_the_page_says_how_to_get_one(mine, settings):
