@@ -15,7 +15,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.timezone import localtime
 
-from memories.configuration import MISSING
+from memories.configuration import MISSING, difference
 from memories.errors import ValidationFailed, ZeroMemoryError
 from memories.limits import Limits
 from memories.models import ConfigVersion
@@ -131,18 +131,3 @@ def _line(version: ConfigVersion) -> str:
     when = date_format(localtime(version.changed_at), "j F Y, H:i")
     who = version.changed_by or "nobody"
     return f"Version {version.version}, {when} by {who}: {difference(version)}. {version.reason}"
-
-
-def difference(version: ConfigVersion) -> str:
-    """What changed, as words: ``half_life_days 365 → 90``."""
-    if version.new is None:
-        return "removed"
-    old = version.old or {}
-    changed = [field for field, value in version.new.items() if old.get(field) != value]
-    return ", ".join(f"{field} {_shown(old.get(field))} → {_shown(version.new[field])}" for field in changed)
-
-
-def _shown(value: Any) -> str:
-    if value is None:
-        return "none"
-    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,7 +1,7 @@
 from django.urls import URLPattern, path
 
 from memories import people_views
-from memories.views import account, browse, detail, embedder, scopes, tokens, writing
+from memories.views import account, browse, detail, embedder, ranking, scopes, tokens, writing
 
 urlpatterns: list[URLPattern] = [
     path("choose-password/", people_views.choose_password, name="choose_password"),
@@ -25,6 +25,7 @@ urlpatterns: list[URLPattern] = [
     path("settings/embedder/resume/", embedder.embedder_resume, name="embedder_resume"),
     path("settings/embedder/roll-back/", embedder.embedder_roll_back, name="embedder_roll_back"),
     path("settings/password/", account.settings_password, name="settings_password"),
+    path("settings/ranking/", ranking.ranking_page, name="ranking_page"),
     path("sign-in/", people_views.sign_in, name="sign_in"),
     path("sign-in/<str:secret>/", people_views.sign_in_link, name="sign_in_link"),
     path("sign-out/", people_views.sign_out, name="sign_out"),
