@@ -3,13 +3,12 @@
 from dataclasses import asdict
 from typing import Any
 
-from memories.fusion import FEATURES, UNTRAINED, FusionRule, Weights
-from memories.models import ConfigVersion, FusionConfig, FusionWeights, RankingConfig
-from memories.ranking import KINDS, UNKNOWN_RULE, KindRule
+from memories.models import ConfigVersion, FusionConfig, RankingConfig
+from memories.ranking import KINDS, UNKNOWN_RULE, FusionRule, KindRule
 
 MISSING = 0  # the version shown for a row that does not exist
 RULE_FIELDS = tuple(KindRule.__dataclass_fields__)
-FUSION_FIELDS = tuple(name for name in FusionRule.__dataclass_fields__ if name != "weights")
+FUSION_FIELDS = tuple(FusionRule.__dataclass_fields__)
 
 
 def ranking_rules() -> dict[str, KindRule]:
@@ -19,27 +18,22 @@ def ranking_rules() -> dict[str, KindRule]:
 
 
 def fusion_rule() -> FusionRule:
-    row = FusionConfig.objects.values(*FUSION_FIELDS).first() or {}
-    weights = FusionWeights.objects.values(*FEATURES).first()
-    return FusionRule(**row, weights=Weights(**weights) if weights else UNTRAINED)
+    row = FusionConfig.objects.values(*FUSION_FIELDS).first()
+    return FusionRule(**row) if row else FusionRule()
 
 
 def snapshot() -> dict[str, Any]:
-    """``{"ranking": [{kind, weight, half_life_days, curve, version}], "fusion": {…, version},
-    "weights": {…, version}}``.
+    """``{"ranking": [{kind, weight, half_life_days, curve, version}], "fusion": {…, version}}``.
 
     Version 0 marks a row that is missing, shown with the values that stand in for it.
     """
     ranking = {row["kind"]: row for row in RankingConfig.objects.values("kind", *RULE_FIELDS, "version")}
     fusion = FusionConfig.objects.values(*FUSION_FIELDS, "version").first()
-    weights = FusionWeights.objects.values(*FEATURES, "version").first()
-    shipped = {name: getattr(FusionRule(), name) for name in FUSION_FIELDS}
     return {
         "ranking": [
             ranking.get(kind) or {"kind": kind} | asdict(UNKNOWN_RULE) | {"version": MISSING} for kind in KINDS
         ],
-        "fusion": fusion or shipped | {"version": MISSING},
-        "weights": weights or asdict(UNTRAINED) | {"version": MISSING},
+        "fusion": fusion or asdict(FusionRule()) | {"version": MISSING},
     }
 
 

@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from memories.configuration import MISSING, difference, snapshot
-from memories.models import ConfigVersion, FusionConfig, RankingConfig
+from memories.models import ConfigVersion, RankingConfig
 from memories.presentation import figure
 
 SHOWN_CHANGES: Final = 50
@@ -26,11 +26,12 @@ FUSION_WORDS: Final = {
 @require_safe
 def ranking_page(request: HttpRequest) -> HttpResponse:
     now = snapshot()
+    kinds, *joined = now.values()
     context = {
         "columns": ["Kind", "Weight", "Half-life in days", "Curve", "Version"],
-        "kinds": [_kind(row) for row in now["ranking"]],
-        "fusion": [_constant(name, now["fusion"][name]) for name in FUSION_WORDS],
-        "fusion_version": _version(now["fusion"]["version"]),
+        "kinds": [_kind(row) for row in kinds],
+        "fusion": [_constant(name, value) for row in joined for name, value in row.items() if name != "version"],
+        "fusion_version": ", ".join(_version(row["version"]) for row in joined),
         "changes": [_change(version) for version in _changes()[:SHOWN_CHANGES]],
     }
     return render(request, "memories/ranking.html", context)
@@ -51,17 +52,17 @@ def _version(number: int) -> str:
 
 
 def _constant(name: str, value: float) -> dict[str, str]:
-    label, words = FUSION_WORDS[name]
+    label, words = FUSION_WORDS.get(name) or (name.replace("_", " ").capitalize(), "")
     return {"label": label, "value": f"{value:g}", "words": words}
 
 
 def _changes() -> Any:
-    tables = [model._meta.db_table for model in (RankingConfig, FusionConfig)]
-    return ConfigVersion.objects.filter(table__in=tables).select_related("changed_by").order_by("-changed_at", "-pk")
+    return ConfigVersion.objects.select_related("changed_by").order_by("-changed_at", "-pk")
 
 
 def _change(version: ConfigVersion) -> dict[str, Any]:
-    subject = "fusion" if version.table == FusionConfig._meta.db_table else version.row
+    of_a_kind = version.table == RankingConfig._meta.db_table
+    subject = version.row if of_a_kind else version.table.removesuffix("_config").replace("_", " ")
     return {
         "title": f"{subject}: {difference(version)}",
         "when": version.changed_at,
