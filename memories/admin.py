@@ -19,11 +19,12 @@ from django.urls import reverse
 from memories.access import actor_for_request
 from memories.configuration import difference
 from memories.configuration_admin import ConfigurationAdmin
-from memories.limits import FUSION_LIMITS, RANKING_LIMITS
+from memories.limits import FUSION_LIMITS, RANKING_LIMITS, WEIGHTS_LIMITS
 from memories.models import (
     AuditEntry,
     ConfigVersion,
     FusionConfig,
+    FusionWeights,
     Kind,
     Membership,
     Memory,
@@ -97,6 +98,12 @@ class RankingConfigAdmin(ConfigurationAdmin):
 class FusionConfigAdmin(ConfigurationAdmin):
     limits = FUSION_LIMITS
     list_display = ("__str__", *FUSION_LIMITS.fields, "version", "updated_at")
+
+
+@admin.register(FusionWeights)
+class FusionWeightsAdmin(ConfigurationAdmin):
+    limits = WEIGHTS_LIMITS
+    list_display = ("__str__", *WEIGHTS_LIMITS.fields, "version", "updated_at")
 
 
 @admin.register(ConfigVersion)

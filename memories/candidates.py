@@ -1,5 +1,6 @@
 """The candidates of a recall: what each search leg finds, in one round trip."""
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -11,15 +12,20 @@ from django.db import connection
 from numpy.typing import NDArray
 
 from memories.entities import canonical_name
+from memories.fusion import Background
 from memories.ranking import Candidate
 from memories.sql import load
 from memories.words import Word
 
 NO_DIMENSIONS: Final = 384  # for the casts of a query that has no vector
 # A memory of many windows may take several of the nearest places, so more windows are read than memories wanted.
-WINDOWS_A_PLACE: Final = 8
+WINDOWS_A_PLACE: Final = 2
 MOST_FURTHER_TRIPS: Final = 3
 EXACT_UP_TO: Final = 2000  # memories that pass the filters; measured, comparing so many takes a few milliseconds
+CHOOSING_WINDOWS: Final = 1500  # that the rarest words of a query may bring, by the planner's estimate
+SAMPLE: Final = 128  # vectors that tell what similarity chance gives
+LONGEST_LEAD: Final = 40
+_LEAD: Final = re.compile(rf"([^\n:]{{1,{LONGEST_LEAD}}}):\s")  # "Name: what was said"
 
 _NOW: Final = {
     "live_window": "w.live",
@@ -74,7 +80,9 @@ class Search:
     pool: int = 40
     by_recency: bool = False
     exact_up_to: int = EXACT_UP_TO
+    choosing_windows: int = CHOOSING_WINDOWS
     passed_over: Collection[UUID | str | int] = field(default_factory=tuple)
+    names: Collection[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,18 +95,32 @@ class Found:
     text: str
 
 
-def candidates(search: Search) -> list[Found]:
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """What the legs brought, and what similarity chance gives; None where nothing was compared by meaning."""
+
+    found: list[Found]
+    background: Background | None = None
+
+    @property
+    def candidates(self) -> list[Candidate]:
+        return [hit.candidate for hit in self.found]
+
+
+def candidates(search: Search) -> Searched:
     """At most ``pool`` memories from each leg, in one round trip. In more only where a few long memories took all the
     places that the index gave, which are then passed over to let the others in."""
-    found, windows_read = _round_trip(search)
+    rows = _round_trip(search)
+    found, background = [_found(row, search) for row in rows], _background(rows)
     for _ in range(MOST_FURTHER_TRIPS):
         nearest = [hit.candidate.id for hit in found if hit.candidate.rank_vector]
-        if windows_read < search.pool * WINDOWS_A_PLACE or len(nearest) >= search.pool:
+        if _windows_read(rows) < search.pool * WINDOWS_A_PLACE or len(nearest) >= search.pool:
             break
         further = replace(search, words=(), direct=None, by_recency=False, passed_over=nearest)
-        more, windows_read = _round_trip(further)
+        rows = _round_trip(further)
+        more = [_found(row, further) for row in rows]
         found = _joined(found, more, places_taken=len(nearest), places=search.pool)
-    return found
+    return Searched(found, background)
 
 
 def _joined(found: list[Found], more: list[Found], *, places_taken: int, places: int) -> list[Found]:
@@ -114,13 +136,21 @@ def _joined(found: list[Found], more: list[Found], *, places_taken: int, places:
     return list(joined.values())
 
 
-def _round_trip(search: Search) -> tuple[list[Found], int]:
-    """What was found, and how many windows the vector leg read."""
+def _round_trip(search: Search) -> list[dict[str, Any]]:
     with connection.cursor() as cursor:
         cursor.execute(_statement(search), _parameters(search))
         names = [column.name for column in cursor.description]
-        rows = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
-    return [_found(row) for row in rows], rows[0]["windows_read"] if rows else 0
+        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+
+def _windows_read(rows: Sequence[dict[str, Any]]) -> int:
+    return rows[0]["windows_read"] if rows else 0
+
+
+def _background(rows: Sequence[dict[str, Any]]) -> Background | None:
+    if not rows or rows[0]["chance_deviation"] is None:
+        return None
+    return Background(rows[0]["chance_mean"], rows[0]["chance_deviation"], int(rows[0]["chance_count"]))
 
 
 def _statement(search: Search) -> str:
@@ -155,10 +185,13 @@ def _parameters(search: Search) -> dict[str, Any]:
         "by_recency": search.by_recency,
         "exact_up_to": search.exact_up_to,
         "passed_over": list(search.passed_over),
+        "budget": search.choosing_windows,
+        "sample": SAMPLE,
+        "names": sorted(search.names),
     }
 
 
-def _found(row: dict[str, Any]) -> Found:
+def _found(row: dict[str, Any], search: Search) -> Found:
     candidate = Candidate(
         id=row["id"],
         kind=row["kind"],
@@ -168,8 +201,20 @@ def _found(row: dict[str, Any]) -> Found:
         rank_text=row["rank_text"],
         rank_recency=row["rank_recency"],
         similarity=row["similarity"],
+        coverage=row["coverage"],
+        phrase=row["phrase"],
+        identifier=row["identifier"],
+        named=row["named"] or _speaks(row, search.names),
+        session=row["session"],
         text_matched=row["text_matched"],
         reinforcement=row["reinforcement"],
         policy=row["retention"],
     )
     return Found(candidate, row["start"], row["stop"], row["text"])
+
+
+def _speaks(row: dict[str, Any], names: Collection[str]) -> bool:
+    """Whether the query names who wrote the memory, or whom its text quotes from its first word on."""
+    lead = _LEAD.match(row["opening"])
+    speakers = {canonical_name(row["agent"])} | ({canonical_name(lead[1])} if lead else set())
+    return not speakers.isdisjoint(names)

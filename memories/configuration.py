@@ -1,14 +1,19 @@
 """The configuration in force. Read from the tables at each call, so a change counts from the next recall on."""
 
+import json
 from dataclasses import asdict
 from typing import Any
 
-from memories.models import ConfigVersion, FusionConfig, RankingConfig
-from memories.ranking import KINDS, UNKNOWN_RULE, FusionRule, KindRule
+from django.db import connection
+
+from memories.fusion import FEATURES, UNTRAINED, FusionRule, Weights
+from memories.models import ConfigVersion, FusionConfig, FusionWeights, RankingConfig
+from memories.ranking import KINDS, UNKNOWN_RULE, KindRule
+from memories.sql import load
 
 MISSING = 0  # the version shown for a row that does not exist
 RULE_FIELDS = tuple(KindRule.__dataclass_fields__)
-FUSION_FIELDS = tuple(FusionRule.__dataclass_fields__)
+FUSION_FIELDS = tuple(name for name in FusionRule.__dataclass_fields__ if name != "weights")
 
 
 def ranking_rules() -> dict[str, KindRule]:
@@ -18,22 +23,40 @@ def ranking_rules() -> dict[str, KindRule]:
 
 
 def fusion_rule() -> FusionRule:
-    row = FusionConfig.objects.values(*FUSION_FIELDS).first()
-    return FusionRule(**row) if row else FusionRule()
+    return _fusion(FusionConfig.objects.values(*FUSION_FIELDS).first(), FusionWeights.objects.values(*FEATURES).first())
+
+
+def in_force() -> tuple[dict[str, KindRule], FusionRule]:
+    """``ranking_rules()`` and ``fusion_rule()`` in one round trip, for the hot path."""
+    with connection.cursor() as cursor:
+        cursor.execute(load("configuration"))
+        ranking, fusion, weights = (json.loads(part) if part else None for part in cursor.fetchone())
+    rules = {row["kind"]: KindRule(*(row[field] for field in RULE_FIELDS)) for row in ranking or ()}
+    return dict.fromkeys(KINDS, UNKNOWN_RULE) | rules, _fusion(fusion, weights)
+
+
+def _fusion(row: dict[str, Any] | None, weights: dict[str, Any] | None) -> FusionRule:
+    told = {field: row[field] for field in FUSION_FIELDS} if row else {}
+    learned = Weights(**{name: weights[name] for name in FEATURES}) if weights else UNTRAINED
+    return FusionRule(**told, weights=learned)
 
 
 def snapshot() -> dict[str, Any]:
-    """``{"ranking": [{kind, weight, half_life_days, curve, version}], "fusion": {…, version}}``.
+    """``{"ranking": [{kind, weight, half_life_days, curve, version}], "fusion": {…, version},
+    "weights": {…, version}}``.
 
     Version 0 marks a row that is missing, shown with the values that stand in for it.
     """
     ranking = {row["kind"]: row for row in RankingConfig.objects.values("kind", *RULE_FIELDS, "version")}
     fusion = FusionConfig.objects.values(*FUSION_FIELDS, "version").first()
+    weights = FusionWeights.objects.values(*FEATURES, "version").first()
+    shipped = {name: getattr(FusionRule(), name) for name in FUSION_FIELDS}
     return {
         "ranking": [
             ranking.get(kind) or {"kind": kind} | asdict(UNKNOWN_RULE) | {"version": MISSING} for kind in KINDS
         ],
-        "fusion": fusion or asdict(FusionRule()) | {"version": MISSING},
+        "fusion": fusion or shipped | {"version": MISSING},
+        "weights": weights or asdict(UNTRAINED) | {"version": MISSING},
     }
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from memories.errors import ValidationFailed
+from memories.fusion import FEATURES, METHODS
 from memories.ranking import CURVES
 
 
@@ -106,19 +107,21 @@ def _some_leg(values: Mapping[str, Any]) -> None:
 # A half-life below a minute and a half is a slip of the keyboard: everything would be faded before it is recalled.
 RANKING_LIMITS: Final = Limits(
     {
-        "weight": Number(0, 2, low_included=False),
+        "weight": Number(0.001, 2),
         "half_life_days": Number(0.001, 36500),
         "curve": OneOf(CURVES),
     }
 )
 FUSION_LIMITS: Final = Limits(
     {
+        "method": OneOf(METHODS),
         "rrf_k": Number(0, 1000, low_included=False),
         "pool_multiplier": Number(1, 20, whole=True),
         "vector_weight": Number(0, 10),
         "text_weight": Number(0, 10),
         "recency_weight": Number(0, 10),
-        "contrast": Number(0, 64, low_included=False),
+        "contrast": Number(0.01, 64),
     },
     _some_leg,
 )
+WEIGHTS_LIMITS: Final = Limits({name: Number(-100, 100) for name in FEATURES})

@@ -207,7 +207,7 @@ def rank_list(result: Result) -> list[dict[str, Any]]:
         {"label": "by words", "text": _place(ranks.text)},
         {"label": "words matched", "text": str(result.text_matched)},
         {"label": "similarity", "text": figure(result.similarity) if result.similarity is not None else None},
-        {"label": "fused", "text": f"{result.fused:.6f}"},
+        {"label": "fused", "text": f"{result.fused.value:.6f}"},
         {"label": "policy", "text": result.policy},
     ]
 

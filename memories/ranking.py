@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Final
-from uuid import UUID
+
+from memories.fusion import Background, Evidence, Fused, FusionRule, fuse
 
 EXPONENTIAL: Final = "exponential"
 LINEAR: Final = "linear"
@@ -26,7 +27,6 @@ IGNORABLE: Final = frozenset({"age", "reinforcement", "structural"})
 PROVISIONAL_RANK: Final = 0
 PROVISIONAL_FACTOR: Final = 0.9
 
-DEFAULT_CONTRAST: Final = 8.0
 SMALLEST_FACTOR: Final = sys.float_info.min
 
 
@@ -56,31 +56,12 @@ KINDS: Final = tuple(KIND_DEFAULTS)
 UNKNOWN_RULE: Final = KindRule(0.85, 365)
 
 
-@dataclass(frozen=True, slots=True)
-class FusionRule:
-    """How the search legs are joined. ``contrast`` opens the narrow band of reciprocal ranks: at contrast g one
-    half-life outweighs a relevance ratio of 2^(1/g)."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate(Evidence):
+    """One memory that a search leg found, with all that its score depends on."""
 
-    rrf_k: float = 60
-    pool_multiplier: int = 4
-    vector_weight: float = 1.0
-    text_weight: float = 1.0
-    recency_weight: float = 0.0
-    contrast: float = DEFAULT_CONTRAST
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """One memory that a search leg found. Ranks start at 1; ``None`` means the leg did not find it."""
-
-    id: UUID | str | int
     kind: str
-    created_at: datetime
     provenance_rank: int = 1
-    rank_vector: int | None = None
-    rank_text: int | None = None
-    rank_recency: int | None = None
-    similarity: float | None = None
     text_matched: int = 0
     reinforcement: float = 1.0
     structural: float = 1.0
@@ -104,17 +85,13 @@ class Factors:
 @dataclass(frozen=True, slots=True)
 class Scored:
     candidate: Candidate
-    fused: float
+    fused: Fused
     age_days: float
     rule: KindRule
     factors: Factors
     score: float
     policy: str
     ignored: frozenset[str]
-
-    @property
-    def why(self) -> str:
-        return why(self)
 
 
 # Age -----------------------------------------------------------------------------------------
@@ -192,17 +169,6 @@ def reinforcement_multiplier(
 # Score ---------------------------------------------------------------------------------------
 
 
-def reciprocal_rank_fusion(candidate: Candidate, fusion: FusionRule) -> float:
-    """Σ weight / (rrf_k + rank) over the legs that found the candidate."""
-    legs = (
-        (fusion.vector_weight, candidate.rank_vector),
-        (fusion.text_weight, candidate.rank_text),
-        (fusion.recency_weight, candidate.rank_recency),
-    )
-    # fsum: equal ranks spread differently over equal legs must tie exactly, and a plain sum depends on its order.
-    return math.fsum(weight / (fusion.rrf_k + rank) for weight, rank in legs if rank is not None)
-
-
 def _relevance(fused: float, best: float, contrast: float) -> float:
     if fused <= 0:
         return 0.0
@@ -217,7 +183,7 @@ def _age(candidate: Candidate, age_days: float, rule: KindRule, ignore: frozense
 
 
 def _scored(
-    candidate: Candidate, *, fused: float, relevance: float, now: datetime, rule: KindRule, ignore: frozenset[str]
+    candidate: Candidate, *, fused: Fused, relevance: float, now: datetime, rule: KindRule, ignore: frozenset[str]
 ) -> Scored:
     age_days = age_in_days(candidate.created_at, now)
     factors = Factors(
@@ -237,6 +203,7 @@ def rank(
     now: datetime,
     rules: Mapping[str, KindRule],
     fusion: FusionRule,
+    background: Background | None = None,
     ignore: frozenset[str] = frozenset(),
 ) -> list[Scored]:
     """Candidates by score, then newer first, then id (compared as text). A kind without a rule gets UNKNOWN_RULE.
@@ -245,106 +212,19 @@ def rank(
     """
     if unknown := ignore - IGNORABLE:
         raise ValueError(f"Cannot ignore {', '.join(sorted(unknown))}; choose from {', '.join(sorted(IGNORABLE))}.")
-    fused = [(candidate, reciprocal_rank_fusion(candidate, fusion)) for candidate in candidates]
-    best = max((value for _, value in fused), default=0.0)
+    found = list(candidates)
+    fused = fuse(found, fusion, background)
+    best = max((each.value for each in fused), default=0.0)
     scored = [
         _scored(
             candidate,
-            fused=value,
-            relevance=_relevance(value, best, fusion.contrast),
+            fused=each,
+            relevance=_relevance(each.value, best, fusion.contrast),
             now=now,
             rule=rules.get(candidate.kind, UNKNOWN_RULE),
             ignore=ignore,
         )
-        for candidate, value in fused
+        for candidate, each in zip(found, fused, strict=True)
     ]
     # The exact time difference orders by age; a float timestamp would tie far-off dates a microsecond apart.
     return sorted(scored, key=lambda item: (-item.score, now - item.candidate.created_at, str(item.candidate.id)))
-
-
-# Explanation ---------------------------------------------------------------------------------
-
-_LOWERED_BY: Final = {
-    "relevance": "a weaker match than the best",
-    "kind": "its kind",
-    "age": "its age",
-    "provenance": "being provisional",
-    "reinforcement": "its track record",
-    "structural": "a change in its code",
-}
-_LEFT_OUT: Final = {"age": "age", "reinforcement": "track record", "structural": "code changes"}
-_VISIBLE: Final = 0.005  # a factor nearer to 1 than this reads ×1.00
-
-
-def why(scored: Scored) -> str:
-    """One plain sentence: what matched, how its kind and age counted, what raised it and what lowered it most."""
-    clauses = (_match(scored.candidate), _kind_and_age(scored), _raised(scored), _lowered(scored), _left_out(scored))
-    return "; ".join(clause for clause in clauses if clause) + "."
-
-
-def _match(candidate: Candidate) -> str:
-    parts = []
-    if candidate.text_matched:
-        parts.append(f"matched {candidate.text_matched} of your words")
-    if candidate.rank_vector is not None:
-        parts.append(f"came {_ordinal(candidate.rank_vector)} by meaning")
-    if candidate.rank_recency is not None:
-        parts.append(f"came {_ordinal(candidate.rank_recency)} by newness")
-    sentence = " and ".join(parts) or ("matched your text" if candidate.rank_text else "listed without a match")
-    return sentence[0].upper() + sentence[1:]
-
-
-def _kind_and_age(scored: Scored) -> str:
-    kind = scored.candidate.kind.replace("-", " ")
-    article = "an" if kind[:1].lower() in tuple("aeiou") else "a"
-    return f"{article} {kind}, {_age_in_words(scored.age_days)}, ranked by {_basis(scored)}"
-
-
-def _basis(scored: Scored) -> str:
-    if scored.policy == DECAYING:
-        return "kind alone because its scope keeps weight by last access"
-    if "age" in scored.ignored:
-        return "kind alone"
-    if scored.rule.curve == LINEAR:
-        return "age (linear curve) and kind"
-    return "age and kind"
-
-
-def _raised(scored: Scored) -> str:
-    if scored.factors.reinforcement < 1 + _VISIBLE:
-        return ""
-    return f"reinforced {_times(scored.factors.reinforcement)}"
-
-
-def _lowered(scored: Scored) -> str:
-    lowest = min(_LOWERED_BY, key=lambda name: getattr(scored.factors, name))
-    value = getattr(scored.factors, lowest)
-    if value > 1 - _VISIBLE:
-        return ""
-    return f"lowered most by {_LOWERED_BY[lowest]} ({_times(value)})"
-
-
-def _left_out(scored: Scored) -> str:
-    if not scored.ignored:
-        return ""
-    return "left out as asked: " + ", ".join(_LEFT_OUT[name] for name in sorted(scored.ignored))
-
-
-def _times(value: float) -> str:
-    return f"×{value:.2f}" if value >= 0.01 else "below ×0.01"
-
-
-def _age_in_words(days: float) -> str:
-    whole = int(days)
-    if whole == 0:
-        return "less than a day old"
-    if whole < 730:
-        return f"{whole} day{'' if whole == 1 else 's'} old"
-    return f"{int(days / 365.25)} years old"
-
-
-def _ordinal(number: int) -> str:
-    if number % 100 in (11, 12, 13):
-        return f"{number}th"
-    suffix = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number}{suffix}"

@@ -12,15 +12,17 @@ from django.utils import timezone
 
 from memories.access import Actor, read_targets
 from memories.candidates import Filters, Found, Meaning, Search, candidates
-from memories.configuration import fusion_rule, ranking_rules
+from memories.configuration import in_force
 from memories.embedding_queue import not_embedded_with, stamp_of
 from memories.errors import ValidationFailed
+from memories.explanation import why
+from memories.fusion import Fused, FusionRule
 from memories.models import Kind, Memory
 from memories.models.memory import AuthorKind
 from memories.querysets import OPENING
-from memories.ranking import AGEING, IGNORABLE, Factors, FusionRule, Scored, rank
+from memories.ranking import AGEING, IGNORABLE, Factors, Scored, rank
 from memories.services.validation import CLOCK_SKEW, check_aware, check_choice, check_storable
-from memories.words import QUERY_LENGTH, memory_id_in, searchable, words_of
+from memories.words import QUERY_LENGTH, memory_id_in, names_in, searchable, words_of
 from zeromemory.embedding import EmbedderError, get_embedder
 
 MOST_RESULTS: Final = 50
@@ -49,7 +51,7 @@ class Result:
     score: float
     factors: Factors
     ranks: Ranks
-    fused: float
+    fused: Fused
     similarity: float | None
     text_matched: int
     policy: str
@@ -99,16 +101,18 @@ def find(
     *, query: str, meaning: Meaning | None, filters: Filters, k: int = 10, ignore: frozenset[str] = frozenset()
 ) -> list[Result]:
     """Recall with the query's vector already made."""
-    fusion, direct = fusion_rule(), memory_id_in(query)
+    direct, (rules, fusion) = memory_id_in(query), in_force()
     search = _search(query, meaning, filters, fusion, direct, k)
-    found = {hit.candidate.id: hit for hit in candidates(search)}
+    searched = candidates(search)
+    found = {hit.candidate.id: hit for hit in searched.found}
     if direct in found:
         found = {direct: found[direct]}  # whoever pastes an id asks for that memory, not for those that mention it
     scored = rank(
         [hit.candidate for hit in found.values()],
         now=filters.as_of or timezone.now(),
-        rules=ranking_rules(),
+        rules=rules,
         fusion=fusion,
+        background=searched.background,
         ignore=ignore,
     )
     return _results(scored[:k], found)
@@ -150,9 +154,11 @@ def _meaning(query: str) -> tuple[Meaning | None, list[str]]:
 def _search(
     query: str, meaning: Meaning | None, filters: Filters, fusion: FusionRule, direct: UUID | None, k: int
 ) -> Search:
+    text = searchable(query)
     return Search(
         filters=filters,
-        words=words_of(searchable(query)),
+        words=words_of(text),
+        names=names_in(text),
         meaning=meaning,
         direct=direct,
         pool=fusion.pool_multiplier * k,
@@ -185,7 +191,7 @@ def _result(scored: Scored, hit: Found, memory: Any) -> Result:
         similarity=candidate.similarity,
         text_matched=candidate.text_matched,
         policy=scored.policy,
-        why=scored.why,
+        why=why(scored),
     )
 
 

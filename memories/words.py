@@ -8,6 +8,7 @@ from typing import Final
 
 QUERY_LENGTH: Final = 8000
 MOST_WORDS: Final = 200  # the database keeps the 63 that matter most
+LONGEST_NAME: Final = 3  # words
 
 UNSTORABLE: Final = re.compile(r"[\x00\ud800-\udfff]")
 _EDGES: Final = re.compile(r"^[\W_]+|[\W_]+$")
@@ -16,6 +17,8 @@ UNSPACED: Final = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
     "\U00020000-\U0003ffff"
 )
+_QUOTED: Final = re.compile(r'"([^"\n]+)"|“([^”\n]+)”|«([^»\n]+)»')
+_POSSESSIVE: Final = re.compile(r"['’]s?$")
 _RUNS: Final = re.compile(rf"[{UNSPACED}]+|[^\s{UNSPACED}]+")
 _UNSPACED_RUN: Final = re.compile(rf"[{UNSPACED}]")
 _LETTER, _DIGIT = r"[^\W\d_]", r"\d"
@@ -40,9 +43,11 @@ def searchable(query: str) -> str:
 
 
 def words_of(query: str) -> list[Word]:
-    """Distinct words in order, at most MOST_WORDS."""
+    """Distinct words in order, at most MOST_WORDS. What stands in quotation marks is one word, to be found as it is."""
     words: dict[str, Word] = {}
-    for run in _RUNS.findall(query):
+    for quoted in _quoted(query):
+        words.setdefault(quoted.text.casefold(), quoted)
+    for run in _RUNS.findall(_QUOTED.sub(" ", query)):
         for word in _words_in(run):
             words.setdefault(word.text.casefold(), word)
     found = list(words.values())[:MOST_WORDS]
@@ -51,12 +56,25 @@ def words_of(query: str) -> list[Word]:
     return found
 
 
+def names_in(query: str) -> set[str]:
+    """What in the query may be somebody's or something's name: each run of up to LONGEST_NAME words, in the spelling of
+    ``memories.entities.canonical_name``."""
+    words = [_POSSESSIVE.sub("", _EDGES.sub("", run)) for run in query.casefold().split()[:MOST_WORDS]]
+    runs = (words[at : at + length] for length in range(1, LONGEST_NAME + 1) for at in range(len(words)))
+    return {" ".join(run) for run in runs if all(run)}
+
+
 def memory_id_in(query: str) -> uuid.UUID | None:
     """The memory id that the query consists of, if it does."""
     try:
         return uuid.UUID(query.strip().removeprefix("zm://memory/"))
     except ValueError:
         return None
+
+
+def _quoted(query: str) -> list[Word]:
+    stretches = (next(filter(None, groups)) for groups in _QUOTED.findall(query))
+    return [Word(bare, identifier=True) for bare in (_EDGES.sub("", stretch) for stretch in stretches) if bare]
 
 
 def _words_in(run: str) -> list[Word]:

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from memories.ranking import KIND_DEFAULTS, Candidate, FusionRule, rank
+from memories.fusion import FusionRule
+from memories.ranking import KIND_DEFAULTS, Candidate, rank
 
 NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
 CONTRASTS: Final = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)

@@ -131,7 +131,7 @@ class Bench:
             fusion=fusion,
             ignore=ignore,
         )
-        return [self.corpus.documents[item.candidate.id] for item in scored[:K] if item.fused > 0]  # type: ignore[index]  # ids of stored memories are UUIDs
+        return [self.corpus.documents[item.candidate.id] for item in scored[:K] if item.fused.value > 0]  # type: ignore[index]  # ids of stored memories are UUIDs
 
     def _now(self, asked: Asked) -> datetime:
         return self.corpus.asked_at[asked.query.corpus]

@@ -126,7 +126,12 @@ def result_answer(result: Result) -> dict[str, Any]:
         "score": result.score,
         "factors": result.factors,
         "ranks": result.ranks,
-        "fused": result.fused,
+        "fused": result.fused.value,
+        "fusion": {
+            "parts": dict(result.fused.parts),
+            "total": result.fused.total,
+            "best": result.fused.best,
+        },
         "similarity": result.similarity,
         "text_matched": result.text_matched,
         "pinned": memory.pinned,

@@ -173,6 +173,14 @@ class RanksOut(Schema):
     recency: int | None
 
 
+class FusionOut(Schema):
+    """How ``fused`` came about: the parts add up to the total; best is the highest total among the candidates."""
+
+    parts: dict[str, float]
+    total: float
+    best: float
+
+
 class ResultOut(Schema):
     id: UUID
     content: str
@@ -185,6 +193,7 @@ class ResultOut(Schema):
     factors: FactorsOut
     ranks: RanksOut
     fused: float
+    fusion: FusionOut
     similarity: float | None
     text_matched: int
     pinned: bool
@@ -207,6 +216,7 @@ class RecallOut(Schema):
 class ConfigOut(Schema):
     ranking: list[dict[str, Any]]
     fusion: dict[str, Any]
+    weights: dict[str, Any]
 
 
 class ErrorOut(Schema):

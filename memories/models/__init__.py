@@ -1,5 +1,5 @@
 from memories.models.audit import AuditEntry
-from memories.models.config import ConfigVersion, FusionConfig, RankingConfig
+from memories.models.config import ConfigVersion, FusionConfig, FusionWeights, RankingConfig
 from memories.models.embedders import EmbedderChange
 from memories.models.graph import Entity, Link, MemoryEntity
 from memories.models.memory import Embedding, Kind, Memory, Provenance, Window
@@ -14,6 +14,7 @@ __all__ = [
     "Embedding",
     "Entity",
     "FusionConfig",
+    "FusionWeights",
     "Kind",
     "Link",
     "Membership",

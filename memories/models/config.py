@@ -2,6 +2,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from memories.fusion import FEATURES
 from memories.models.memory import Kind
 
 
@@ -39,13 +40,23 @@ class RankingConfig(models.Model):
 class FusionConfig(models.Model):
     """The single row of fusion constants. A missing row behaves as the defaults."""
 
+    class Method(models.TextChoices):
+        LOG_LINEAR = "log_linear", "Log-linear: weighted features, calibrated"
+        RRF = "rrf", "Reciprocal rank fusion: places alone"
+
     id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
+    method = models.CharField(
+        max_length=12,
+        choices=Method,
+        default=Method.LOG_LINEAR,
+        help_text="Contrast means something else to each: 2 suits log-linear, 8 suits reciprocal ranks.",
+    )
     rrf_k = models.FloatField(default=60)
     pool_multiplier = models.PositiveSmallIntegerField(default=4)
     vector_weight = models.FloatField(default=1)
     text_weight = models.FloatField(default=1)
     recency_weight = models.FloatField(default=0)
-    contrast = models.FloatField(default=8)
+    contrast = models.FloatField(default=2)
     version = models.PositiveIntegerField(default=1, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
 
@@ -54,6 +65,7 @@ class FusionConfig(models.Model):
         verbose_name = verbose_name_plural = "fusion configuration"
         constraints = [
             models.CheckConstraint(condition=Q(id=1), name="fusion_config_single_row"),
+            models.CheckConstraint(condition=Q(method__in=["log_linear", "rrf"]), name="fusion_config_method_known"),
             models.CheckConstraint(condition=Q(rrf_k__gt=0) & Q(rrf_k__lte=1000), name="fusion_config_rrf_k_sane"),
             models.CheckConstraint(
                 condition=Q(pool_multiplier__gte=1) & Q(pool_multiplier__lte=20), name="fusion_config_pool_sane"
@@ -74,6 +86,38 @@ class FusionConfig(models.Model):
 
     def __str__(self) -> str:
         return "Fusion"
+
+
+class FusionWeights(models.Model):
+    """The single row of the log-linear model's weights. A missing row behaves as the untrained ones."""
+
+    id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
+    meaning = models.FloatField(default=4, help_text="Cosine similarity.")
+    words = models.FloatField(default=4, help_text="Share of the query's words found, weighed by rarity.")
+    trusted_meaning = models.FloatField(default=18, help_text="Cosine similarity times trust in the vector leg.")
+    trusted_words = models.FloatField(default=-2, help_text="Share of words times trust in the vector leg.")
+    phrase = models.FloatField(default=1, help_text="Share of neighbouring words found side by side.")
+    identifier = models.FloatField(default=4, help_text="Share of identifiers and quoted phrases found.")
+    named = models.FloatField(default=2.5, help_text="The query names the speaker, agent or an entity.")
+    company = models.FloatField(default=4, help_text="The best match learned at about the same time.")
+    version = models.PositiveIntegerField(default=1, editable=False)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        db_table = "fusion_weights"
+        verbose_name = verbose_name_plural = "fusion weights"
+        constraints = [
+            models.CheckConstraint(condition=Q(id=1), name="fusion_weights_single_row"),
+            models.CheckConstraint(
+                condition=Q(
+                    **{f"{name}__{bound}": limit for name in FEATURES for bound, limit in (("gte", -100), ("lte", 100))}
+                ),
+                name="fusion_weights_sane",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return "Weights"
 
 
 class ConfigVersion(models.Model):

@@ -13,8 +13,8 @@ from django.db.models import Max
 from memories.access import actor_for_user
 from memories.configuration import MISSING
 from memories.errors import Conflict, Forbidden, NotFound, ValidationFailed
-from memories.limits import FUSION_LIMITS, RANKING_LIMITS, Limits
-from memories.models import ConfigVersion, FusionConfig, RankingConfig, User
+from memories.limits import FUSION_LIMITS, RANKING_LIMITS, WEIGHTS_LIMITS, Limits
+from memories.models import ConfigVersion, FusionConfig, FusionWeights, RankingConfig, User
 from memories.ranking import KIND_DEFAULTS, KINDS
 from memories.services.audit import record
 
@@ -48,6 +48,33 @@ def change_fusion(*, user: User, reason: str = "", expected_version: int | None 
         reason=reason,
         expected_version=expected_version,
     )
+
+
+def change_weights(
+    *, user: User, reason: str = "", expected_version: int | None = None, **values: Any
+) -> FusionWeights:
+    """Change the weights of the log-linear fusion. A learned set is one change, so that it has one version."""
+    return change_row(
+        user=user,
+        row=FusionWeights(),
+        values=values,
+        limits=WEIGHTS_LIMITS,
+        reason=reason,
+        expected_version=expected_version,
+    )
+
+
+def remove_weights(*, user: User, reason: str = "") -> None:
+    """Take the learned weights away; from then on the untrained ones count."""
+    _require_staff(user)
+    _check_reason(reason)
+    with transaction.atomic():
+        stored = _locked(FusionWeights())
+        if stored is None:
+            raise NotFound("The untrained weights are in force already.")
+        _write_version(user, stored, old=_values(stored, WEIGHTS_LIMITS), new=None, reason=reason)
+        record(actor=actor_for_user(user), action=ACTION_REMOVE, subject=stored, reason=reason)
+        stored.delete()
 
 
 def remove_ranking(*, user: User, kind: str, reason: str = "", expected_version: int | None = None) -> None:

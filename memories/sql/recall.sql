@@ -2,63 +2,157 @@
 -- The parts in braces are constants put in by memories/candidates.py: what counts as live, now or at a moment, and the
 -- dimension of the vectors.
 WITH given AS MATERIALIZED (
-    SELECT place, identifier, english, CASE
+    SELECT place, identifier, english, lexemes, CASE
         WHEN identifier AND numnode(parts) > 0 THEN parts
         ELSE english || parts
-    END AS query, parts
+    END AS query
     FROM unnest(%(words)s::text[], %(identifiers)s::boolean[]) WITH ORDINALITY AS word(text, identifier, place),
     LATERAL (
-        SELECT plainto_tsquery('pg_catalog.english', text), phraseto_tsquery('pg_catalog.simple', zm_parts(text))
-    ) AS parsed(english, parts)
+        SELECT
+            plainto_tsquery('pg_catalog.english', text), phraseto_tsquery('pg_catalog.simple', zm_parts(text)),
+            tsvector_to_array(to_tsvector('pg_catalog.simple', zm_parts(text)))
+    ) AS parsed(english, parts, lexemes)
+),
+-- How common a lexeme is, as the planner's statistics have it; what they do not list is rare.
+known AS MATERIALIZED (
+    SELECT lexeme, share
+    FROM pg_stats,
+    LATERAL unnest(most_common_elems::text::text[], most_common_elem_freqs) AS common(lexeme, share)
+    WHERE schemaname = current_schema() AND tablename = 'memory_window' AND attname = 'document'
+),
+size AS MATERIALIZED (
+    SELECT greatest(reltuples, 0) AS windows FROM pg_class WHERE oid = to_regclass('memory_window')
 ),
 -- A word without an English stem is a stop word. Stop words count only in a query that has nothing else.
-words AS MATERIALIZED (
-    SELECT row_number() OVER (ORDER BY identifier DESC, place) - 1 AS bit, identifier, query
-    FROM (SELECT *, bool_and(numnode(english) = 0) OVER () AS only_stop_words FROM given WHERE numnode(query) > 0) AS kept
+kept AS MATERIALIZED (
+    SELECT
+        row_number() OVER (ORDER BY identifier DESC, place) - 1 AS bit, place, identifier, english, query,
+        (SELECT coalesce(min(coalesce(known.share, 0)), 0)
+         FROM unnest(lexemes) AS lexeme LEFT JOIN known USING (lexeme)) AS share
+    FROM (SELECT *, bool_and(numnode(english) = 0) OVER () AS only_stop_words FROM given WHERE numnode(query) > 0) AS told
     WHERE only_stop_words OR numnode(english) > 0 OR identifier
     ORDER BY identifier DESC, place
     LIMIT 63
+),
+-- Only the rarest words choose candidates: as many as the budget of windows allows, and one at least. The common ones
+-- count for what the rare ones have found.
+words AS MATERIALIZED (
+    SELECT *, row_number() OVER rarest = 1 OR sum(share) OVER rarest * (SELECT windows FROM size) <= %(budget)s AS chooses
+    FROM kept
+    WINDOW rarest AS (ORDER BY share, bit)
 ),
 asked AS MATERIALIZED (
     SELECT
         string_agg('(' || query::text || ')', ' | ')::tsquery AS any_word,
         coalesce(bit_or(1::bigint << bit::integer) FILTER (WHERE identifier), 0) AS identifiers,
-        coalesce(bool_and(identifier), false) AS only_identifiers
+        coalesce(bool_and(identifier), false) AS only_identifiers,
+        coalesce(bool_and(chooses), true) AS all_choose
     FROM words
 ),
-text_windows AS (
-    SELECT
-        w.memory_id, w.id AS window_id, m.created_at,
-        (SELECT bit_or(1::bigint << bit::integer) FROM words WHERE w.document @@ words.query) AS matched,
-        ts_rank(w.document, (SELECT any_word FROM asked), 1) AS density
-    FROM memory_window w
+-- Two words that stand side by side in the query, at most two stop words between them.
+pairs AS MATERIALIZED (
+    SELECT tsquery_phrase(english, next_english, (next_place - place)::integer) AS query
+    FROM (
+        SELECT
+            english, place, lead(english) OVER (ORDER BY place) AS next_english, lead(place) OVER (ORDER BY place) AS next_place
+        FROM words
+        WHERE numnode(english) = 1
+    ) AS neighbours
+    WHERE next_place - place <= 3
+),
+-- Up to a few thousand memories are compared one by one: as quick as the index, exact, and no filter can starve it.
+few AS MATERIALIZED (
+    SELECT m.id, m.created_at FROM memories m WHERE {live_memory} AND {filters} LIMIT %(exact_up_to)s + 1
+),
+exact AS MATERIALIZED (
+    SELECT count(*) <= %(exact_up_to)s AS chosen, count(*) AS memories FROM few
+),
+hits AS MATERIALIZED (
+    SELECT w.memory_id, w.id AS window_id, m.created_at, words.bit::integer AS bit
+    FROM words
+    JOIN memory_window w ON w.document @@ words.query AND {live_window}
     JOIN memories m ON m.id = w.memory_id
-    WHERE w.document @@ (SELECT any_word FROM asked) AND {live_window} AND {filters}
+    WHERE words.chooses AND {filters}
     UNION ALL
-    SELECT m.id, w.id, m.created_at, 0, 0
+    SELECT w.memory_id, w.id, few.created_at, words.bit::integer
+    FROM few
+    JOIN memory_window w ON w.memory_id = few.id
+    JOIN words ON NOT words.chooses AND w.document @@ words.query
+    WHERE (SELECT chosen FROM exact) AND NOT (SELECT all_choose FROM asked)
+    UNION ALL
+    SELECT m.id, w.id, m.created_at, NULL
     FROM memories m
     LEFT JOIN memory_window w ON w.memory_id = m.id AND w.position = 0
     WHERE m.id = %(direct)s::uuid AND {live_memory} AND {filters}
 ),
-text_memories AS (
+-- Inverse document frequency (Robertson and Sparck Jones, as in BM25): counted where the word chose, else estimated.
+weighed AS MATERIALIZED (
+    SELECT bit::integer AS bit, query, chooses, ln(1 + greatest(total - held + 0.5, 0.5) / (held + 0.5)) AS idf
+    FROM words
+    LEFT JOIN (
+        SELECT bit, count(DISTINCT memory_id) AS memories FROM hits WHERE bit IS NOT NULL GROUP BY bit
+    ) AS counted USING (bit),
+    LATERAL (
+        SELECT CASE WHEN chosen THEN exact.memories ELSE greatest(size.windows, exact.memories) END FROM exact, size
+    ) AS visible(total),
+    LATERAL (
+        SELECT CASE WHEN chooses OR (SELECT chosen FROM exact) THEN coalesce(memories, 0) ELSE share * total END
+    ) AS frequency(held)
+),
+worth AS MATERIALIZED (
+    SELECT greatest(coalesce(sum(idf), 0), 1e-9) AS most FROM weighed
+),
+window_hits AS MATERIALIZED (
+    SELECT memory_id, window_id, created_at, coalesce(bit_or(1::bigint << bit), 0) AS matched
+    FROM hits
+    GROUP BY memory_id, window_id, created_at
+),
+window_worth AS MATERIALIZED (
+    SELECT matched, (SELECT coalesce(sum(idf), 0) FROM weighed WHERE matched >> bit & 1 = 1) AS idf
+    FROM (SELECT DISTINCT matched FROM window_hits) AS masks
+),
+memory_hits AS MATERIALIZED (
     SELECT
-        memory_id, created_at, max(density) AS density, coalesce(bit_or(matched), 0) AS matched,
-        (array_agg(window_id ORDER BY bit_count(matched::bit(64)) DESC, density DESC, window_id))[1] AS window_id
-    FROM text_windows
+        memory_id, created_at, bit_or(matched) AS matched,
+        (array_agg(window_id ORDER BY window_worth.idf DESC, window_id))[1] AS window_id
+    FROM window_hits
+    JOIN window_worth USING (matched)
     GROUP BY memory_id, created_at
 ),
--- Exactly what was pasted first, then identifiers, then the most distinct words, then the densest, the newest.
+memory_worth AS MATERIALIZED (
+    SELECT matched, (SELECT coalesce(sum(idf), 0) FROM weighed WHERE matched >> bit & 1 = 1) AS idf
+    FROM (SELECT DISTINCT matched FROM memory_hits) AS masks
+),
+shortlist AS MATERIALIZED (
+    SELECT memory_id, window_id, created_at, memory_hits.matched
+    FROM memory_hits
+    JOIN memory_worth USING (matched)
+    ORDER BY
+        coalesce(memory_id = %(direct)s::uuid, false) DESC,
+        bit_count((matched & (SELECT identifiers FROM asked))::bit(64)) DESC,
+        idf DESC, created_at DESC, memory_id
+    LIMIT 2 * %(pool)s
+),
+-- Exactly what was pasted first, then identifiers, then the most of the query by rarity, the densest, the newest.
 text_leg AS MATERIALIZED (
     SELECT
-        memory_id, window_id, bit_count(matched::bit(64)) AS words,
+        memory_id, window_id,
         row_number() OVER (
             ORDER BY
                 coalesce(memory_id = %(direct)s::uuid, false) DESC,
                 bit_count((matched & (SELECT identifiers FROM asked))::bit(64)) DESC,
-                bit_count(matched::bit(64)) DESC,
+                (SELECT coalesce(sum(idf), 0) FROM weighed WHERE (matched | common) >> bit & 1 = 1) DESC,
                 density DESC, created_at DESC, memory_id
         ) AS rank
-    FROM text_memories
+    FROM (
+        SELECT
+            shortlist.*, ts_rank(w.document, (SELECT any_word FROM asked), 1) AS density,
+            CASE WHEN (SELECT all_choose FROM asked) OR (SELECT chosen FROM exact) THEN 0 ELSE (
+                SELECT coalesce(bit_or(1::bigint << bit), 0) FROM weighed WHERE NOT chooses AND w.document @@ weighed.query
+            ) END AS common
+        FROM shortlist
+        LEFT JOIN memory_window w ON w.id = shortlist.window_id
+    ) AS listed
     ORDER BY rank
     LIMIT %(pool)s
 ),
@@ -67,21 +161,12 @@ by_meaning AS MATERIALIZED (
     SELECT %(vector)s::text IS NOT NULL
         AND NOT ((SELECT only_identifiers FROM asked) AND EXISTS (SELECT 1 FROM text_leg)) AS wanted
 ),
--- Up to a few thousand memories are compared one by one: as quick as the index, exact, and no filter can starve it.
-few AS MATERIALIZED (
-    SELECT m.id, m.created_at
-    FROM memories m
-    WHERE {live_memory} AND {filters} AND (SELECT wanted FROM by_meaning)
-    LIMIT %(exact_up_to)s + 1
-),
-exact AS MATERIALIZED (
-    SELECT (SELECT wanted FROM by_meaning) AND (SELECT count(*) FROM few) <= %(exact_up_to)s AS chosen
-),
-compared AS (
+compared AS MATERIALIZED (
     SELECT e.memory_id, e.window_id, few.created_at, e.vector <=> %(vector)s::vector AS distance
     FROM few
     JOIN memory_embedding e ON e.memory_id = few.id
     WHERE (SELECT chosen FROM exact)
+      AND (SELECT wanted FROM by_meaning)
       AND e.dimensions = {dimensions}
       AND e.model = %(model)s
       AND e.model_version = %(model_version)s
@@ -117,6 +202,29 @@ vector_leg AS MATERIALIZED (
     ORDER BY rank
     LIMIT %(pool)s
 ),
+-- What similarity chance gives: that of all compared, or of vectors taken at even steps through the table.
+stepped AS MATERIALIZED (
+    SELECT sampled.vector <=> %(vector)s::vector AS distance
+    FROM (SELECT min(id) AS low, max(id) AS high FROM memory_embedding) AS span,
+    LATERAL generate_series(low, high, greatest(1, (high - low) / %(sample)s)) AS step(id),
+    LATERAL (
+        SELECT CASE
+            WHEN {live_embedding} AND e.dimensions = {dimensions} AND e.model = %(model)s
+                AND e.model_version = %(model_version)s THEN e.vector
+        END AS vector
+        FROM memory_embedding e
+        WHERE e.id >= step.id
+        ORDER BY e.id
+        LIMIT 1
+    ) AS sampled
+    WHERE (SELECT wanted FROM by_meaning) AND NOT (SELECT chosen FROM exact)
+),
+background AS MATERIALIZED (
+    SELECT
+        1 - avg(distance) AS mean, stddev_pop(distance) AS deviation,
+        CASE WHEN (SELECT chosen FROM exact) THEN count(distance) ELSE (SELECT windows FROM size) END AS memories
+    FROM (SELECT distance FROM compared UNION ALL SELECT distance FROM stepped) AS chance
+),
 recency_leg AS MATERIALIZED (
     SELECT m.id AS memory_id, row_number() OVER (ORDER BY m.created_at DESC, m.id) AS rank
     FROM memories m
@@ -124,26 +232,35 @@ recency_leg AS MATERIALIZED (
     ORDER BY m.created_at DESC, m.id
     LIMIT %(pool)s
 ),
-found AS (
-    SELECT memory_id FROM text_leg UNION SELECT memory_id FROM vector_leg UNION SELECT memory_id FROM recency_leg
-),
 -- The excerpt comes from the leg that placed the memory higher; where they agree, from the one a reader can follow.
-shown AS (
+shown AS MATERIALIZED (
     SELECT
-        found.memory_id, t.rank AS rank_text, v.rank AS rank_vector, r.rank AS rank_recency, t.words, v.distance,
+        memory_id, t.rank AS rank_text, v.rank AS rank_vector, r.rank AS rank_recency, v.distance,
         CASE WHEN t.rank <= coalesce(v.rank, t.rank) THEN t.window_id ELSE v.window_id END AS window_id
-    FROM found
-    LEFT JOIN text_leg t USING (memory_id)
-    LEFT JOIN vector_leg v USING (memory_id)
-    LEFT JOIN recency_leg r USING (memory_id)
+    FROM text_leg t
+    FULL JOIN vector_leg v USING (memory_id)
+    FULL JOIN recency_leg r USING (memory_id)
+),
+named AS MATERIALIZED (
+    SELECT DISTINCT tie.memory_id
+    FROM memories_entity entity
+    JOIN memories_memoryentity tie ON tie.entity_id = entity.id
+    WHERE entity.scope_id = ANY (%(scopes)s::bigint[]) AND entity.canonical = ANY (%(names)s::text[])
+      AND tie.memory_id IN (SELECT memory_id FROM shown)
 )
 SELECT
-    m.id, m.kind, m.created_at, m.provenance, s.retention,
+    m.id, m.kind, m.created_at, m.provenance, m.session, m.agent, s.retention,
     coalesce(f.multiplier, 1.0) AS reinforcement,
     shown.rank_vector, shown.rank_text, shown.rank_recency,
     1 - coalesce(shown.distance, e.vector <=> %(vector)s::vector) AS similarity,
-    coalesce(shown.words, 0) AS text_matched,
+    bit_count(match.mask::bit(64)) AS text_matched,
+    (SELECT coalesce(sum(idf), 0) FROM weighed WHERE match.mask >> bit & 1 = 1) / worth.most AS coverage,
+    bit_count((match.mask & asked.identifiers)::bit(64))::float / greatest(bit_count(asked.identifiers::bit(64)), 1) AS identifier,
+    (SELECT coalesce(avg((w.document @@ pairs.query)::integer), 0)::float FROM pairs) AS phrase,
+    m.id IN (SELECT memory_id FROM named) AS named,
     coalesce(w.start, 0) AS start, coalesce(w.stop, 0) AS stop, coalesce(w.text, left(m.content, 1200)) AS text,
+    left(m.content, 60) AS opening,
+    background.mean AS chance_mean, background.deviation AS chance_deviation, background.memories AS chance_count,
     (SELECT count(*) FROM indexed) AS windows_read
 FROM shown
 JOIN memories m ON m.id = shown.memory_id
@@ -152,3 +269,11 @@ LEFT JOIN memory_reinforcement f ON f.memory_id = m.id
 LEFT JOIN memory_window w ON w.id = shown.window_id
 LEFT JOIN memory_embedding e ON e.window_id = shown.window_id AND e.model = %(model)s AND e.model_version = %(model_version)s
     AND e.dimensions = {dimensions} AND shown.distance IS NULL
+LEFT JOIN memory_hits ON memory_hits.memory_id = m.id,
+LATERAL (
+    SELECT coalesce(memory_hits.matched, 0) | CASE
+        WHEN (SELECT all_choose FROM asked) OR (SELECT chosen FROM exact) THEN 0
+        ELSE (SELECT coalesce(bit_or(1::bigint << bit), 0) FROM weighed WHERE NOT chooses AND w.document @@ weighed.query)
+    END
+) AS match(mask),
+worth, asked, background

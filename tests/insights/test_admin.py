@@ -6,8 +6,9 @@ import pytest
 from django.utils import timezone
 
 from memories.configuration import fusion_rule, ranking_rules
+from memories.fusion import FusionRule
 from memories.models import AuditEntry, ConfigVersion, FusionConfig, Memory, RankingConfig, SignInLink, User
-from memories.ranking import KIND_DEFAULTS, FusionRule, KindRule
+from memories.ranking import KIND_DEFAULTS, KindRule
 from memories.services.config import change_ranking
 from reflections.models import ReflectionConfig
 from tests.factories import make_memory, make_scope, make_token, make_user

@@ -7,8 +7,9 @@ from django.db import DatabaseError, connection, transaction
 
 from memories.configuration import fusion_rule, ranking_rules, snapshot
 from memories.errors import Conflict, Forbidden, NotFound, ValidationFailed
+from memories.fusion import FusionRule
 from memories.models import AuditEntry, ConfigVersion, FusionConfig
-from memories.ranking import KIND_DEFAULTS, UNKNOWN_RULE, FusionRule, KindRule
+from memories.ranking import KIND_DEFAULTS, UNKNOWN_RULE, KindRule
 from memories.services.config import change_fusion, change_ranking, remove_ranking, restore_ranking
 from tests.factories import make_user
 

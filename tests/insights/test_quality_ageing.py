@@ -4,7 +4,7 @@ import pytest
 from django.core.management import call_command
 
 from insights.quality import ageing
-from memories.ranking import FusionRule
+from memories.fusion import FusionRule
 
 
 def test_the_default_configuration_passes_every_ageing_probe():

@@ -32,7 +32,7 @@ def by_words(scope: Scope, query: str, **more: Any) -> list[Result]:
 def legs(scope: Scope, query: str = QUERY, **more: Any) -> list[Found]:
     """The candidates themselves, before ranking. *more* are fields of Search and of Filters."""
     filters = {name: more.pop(name) for name in list(more) if name in Filters.__dataclass_fields__}
-    return candidates(Search(Filters(scopes={scope.pk}, **filters), words_of(query), meaning(), **more))
+    return candidates(Search(Filters(scopes={scope.pk}, **filters), words_of(query), meaning(), **more)).found
 
 
 def ids(results: list[Result]) -> list:
@@ -48,5 +48,5 @@ def first_by_words(scope: Scope, **overrides: Any) -> Memory:
 
 
 def equally_relevant(scope: Scope, first: dict[str, Any], second: dict[str, Any]) -> tuple[Memory, Memory]:
-    """Two memories of which each leads one leg and comes second in the other, so that their relevance is the same."""
-    return first_by_meaning(scope, **first), first_by_words(scope, **second)
+    """Two memories that match the query alike, so that their relevance is the same."""
+    return first_by_words(scope, **first), first_by_words(scope, **second)

@@ -45,7 +45,7 @@ def test_an_old_episode_sinks_below_a_tenth_in_a_real_search(owner, scope):
     for name, days in (("ledger", 0), ("archive", 180)):
         remember(actor=actor, scope=scope, content=text.format(name), kind="episode", created_at=ago(days))
     embedding_queue.embed_waiting()
-    fresh, old = recall(actor=actor, query="why did the backup of the archive fail").results
+    fresh, old = recall(actor=actor, query="why did the nightly backup fail").results
     assert "archive" in old.excerpt
     assert old.score / fresh.score < 0.1
 

@@ -90,21 +90,23 @@ def test_both_partial_indexes_serve_a_recall_and_no_big_table_is_read_whole(crow
 def test_with_a_rare_kind_the_few_are_compared_one_by_one(crowd):
     indexes, _ = scans(search_in(crowd, kinds=["gotcha"]))
     assert "embedding_live_hnsw_384" not in indexes
-    assert len(candidates(search_in(crowd, "nothing", kinds=["gotcha"]))) == ROWS // 200
+    assert len(candidates(search_in(crowd, "nothing", kinds=["gotcha"])).found) == ROWS // 200
 
 
 def test_the_index_finds_nearly_all_that_comparing_one_by_one_finds(crowd):
     shared = 0
     for seed in range(10):
-        indexed = {hit.candidate.id for hit in candidates(search_in(crowd, "nothing", seed=seed))}
-        compared = {hit.candidate.id for hit in candidates(search_in(crowd, "nothing", seed=seed, exact_up_to=ROWS))}
+        indexed = {hit.candidate.id for hit in candidates(search_in(crowd, "nothing", seed=seed)).found}
+        compared = {
+            hit.candidate.id for hit in candidates(search_in(crowd, "nothing", seed=seed, exact_up_to=ROWS)).found
+        }
         assert len(indexed) == len(compared) == 40
         shared += len(indexed & compared)
     assert shared >= 0.9 * 400
 
 
 def test_the_index_goes_on_until_the_filters_have_let_enough_through(crowd):
-    found = candidates(search_in(crowd, "nothing", kinds=["gotcha"], exact_up_to=0))
+    found = candidates(search_in(crowd, "nothing", kinds=["gotcha"], exact_up_to=0)).found
     assert len(found) >= 0.9 * ROWS // 200
 
 

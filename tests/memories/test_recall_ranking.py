@@ -34,13 +34,14 @@ def test_a_fresh_fact_and_a_fresh_episode_differ_by_their_kinds_alone(scope):
 
 @pytest.mark.behaviour("Z10")
 def test_the_top_of_both_legs_is_worth_two_sixty_firsts_and_of_one_leg_one(scope):
+    FusionConfig.objects.update(method="rrf")
     both = make_memory("alpha beta", scope=scope, vector=unit(1))
     make_memory("gamma", scope=scope, vector=at_cosine(0.5))
-    fused = {result.memory.pk: result.fused for result in find_in(scope)}
+    fused = {result.memory.pk: result.fused.value for result in find_in(scope)}
     assert fused[both.pk] == pytest.approx(2 / 61)
     make_memory("alone", scope=scope, vector=unit(1))
     (alone, *_) = find_in(scope, "zeta")
-    assert alone.fused == pytest.approx(1 / 61)
+    assert alone.fused.value == pytest.approx(1 / 61)
 
 
 @pytest.mark.behaviour("Z11")
@@ -57,9 +58,9 @@ def test_a_missing_fusion_row_orders_like_the_defaults(scope):
     for number in range(8):
         make_memory(f"alpha {number} " + "beta " * (number % 3), scope=scope, vector=at_cosine(0.3 + number / 20))
     FusionConfig.objects.update(rrf_k=60, pool_multiplier=4, vector_weight=1, text_weight=1)
-    with_row = [(result.memory.pk, result.fused) for result in find_in(scope)]
+    with_row = [(result.memory.pk, result.fused.value) for result in find_in(scope)]
     FusionConfig.objects.all().delete()
-    assert [(result.memory.pk, result.fused) for result in find_in(scope)] == with_row
+    assert [(result.memory.pk, result.fused.value) for result in find_in(scope)] == with_row
 
 
 @pytest.mark.behaviour("Z8")
@@ -125,10 +126,10 @@ def test_an_ignored_factor_is_exactly_one(scope):
 def test_recency_is_a_leg_only_when_it_has_weight(scope):
     make_memory("gamma", scope=scope)
     assert find_in(scope) == []
-    FusionConfig.objects.update(recency_weight=0.5)
+    FusionConfig.objects.update(method="rrf", recency_weight=0.5)
     (result,) = find_in(scope)
     assert result.ranks.recency == 1
-    assert result.fused == pytest.approx(0.5 / 61)
+    assert result.fused.value == pytest.approx(0.5 / 61)
 
 
 def test_a_vector_of_another_model_is_never_compared(scope):
@@ -180,4 +181,4 @@ def test_a_pricing_question_finds_the_pricing_note_and_not_the_note_of_today(own
     embedding_queue.embed_waiting()
     results = recall(actor=actor, query="what price did we set for a seat of the team plan").results
     assert results[0].memory.pk == pricing.pk
-    assert len({round(result.fused, 3) for result in results[1:]}) < 5  # raw scores do crowd in a narrow band
+    assert len({round(result.fused.value, 3) for result in results[1:]}) < 5  # raw scores do crowd in a narrow band

@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memories.explanation import why
+from memories.fusion import METHODS, RRF, FusionRule, fuse, reciprocal_ranks
 from memories.ranking import (
     CURVES,
     IGNORABLE,
@@ -18,13 +20,12 @@ from memories.ranking import (
     KINDS,
     POLICIES,
     Candidate,
-    FusionRule,
     KindRule,
     Scored,
     rank,
-    reciprocal_rank_fusion,
 )
 
+RECIPROCAL = FusionRule(method=RRF, contrast=8)
 NOW = datetime(2030, 5, 17, 12, 30, tzinfo=UTC)
 
 
@@ -35,7 +36,7 @@ def make_candidate(id: UUID | str | int = "a", *, age_days: float = 0, **overrid
 
 
 def ranked(*candidates: Candidate, **overrides: Any) -> list[Scored]:
-    return rank(candidates, **({"now": NOW, "rules": KIND_DEFAULTS, "fusion": FusionRule()} | overrides))
+    return rank(candidates, **({"now": NOW, "rules": KIND_DEFAULTS, "fusion": RECIPROCAL} | overrides))
 
 
 def scores(*candidates: Candidate, **overrides: Any) -> dict[Any, float]:
@@ -56,6 +57,12 @@ candidates = st.builds(
     rank_vector=ranks,
     rank_text=ranks,
     rank_recency=ranks,
+    similarity=st.none() | st.floats(-1, 1),
+    coverage=st.floats(0, 1),
+    phrase=st.floats(0, 1),
+    identifier=st.floats(0, 1),
+    named=st.booleans(),
+    session=st.sampled_from(["", "a", "b"]),
     text_matched=st.integers(0, 5),
     reinforcement=st.floats(0.5, 1.4),
     structural=st.sampled_from([1.0, 0.15]),
@@ -64,6 +71,7 @@ candidates = st.builds(
 pools = st.lists(candidates, max_size=12, unique_by=lambda candidate: candidate.id)
 fusions = st.builds(
     FusionRule,
+    method=st.sampled_from(METHODS),
     rrf_k=st.floats(0, 100),
     vector_weight=st.floats(0, 5),
     text_weight=st.floats(0, 5),
@@ -154,14 +162,14 @@ def test_a_memory_from_the_future_is_new() -> None:
 def test_a_decaying_scope_is_ranked_without_age() -> None:
     old = ranked(make_candidate(age_days=5000, policy="decaying"))[0]
     assert (old.factors.age, old.policy) == (1.0, "decaying")
-    assert "weight by last access" in old.why
+    assert "weight by last access" in why(old)
     assert old.age_days == pytest.approx(5000)
 
 
 def test_an_ageing_scope_is_ranked_with_age() -> None:
     old = ranked(make_candidate(age_days=365))[0]
     assert (old.factors.age, old.policy) == (0.5, "ageing")
-    assert "weight by last access" not in old.why
+    assert "weight by last access" not in why(old)
 
 
 # Fusion --------------------------------------------------------------------------------------
@@ -176,28 +184,28 @@ def test_each_leg_adds_its_weight_over_sixty_plus_rank(
     rank_vector: int | None, rank_text: int | None, fused: float
 ) -> None:
     found = make_candidate(rank_vector=rank_vector, rank_text=rank_text)
-    assert reciprocal_rank_fusion(found, FusionRule()) == pytest.approx(fused, abs=1e-12)
-    assert ranked(found)[0].fused == pytest.approx(fused, abs=1e-12)
+    assert sum(reciprocal_ranks(found, FusionRule()).values()) == pytest.approx(fused, abs=1e-12)
+    assert ranked(found)[0].fused.value == pytest.approx(fused, abs=1e-12)
 
 
 @pytest.mark.behaviour("Z10")
 def test_the_weights_of_the_legs_can_differ() -> None:
     found = make_candidate(rank_vector=2, rank_text=5)
-    weighted = reciprocal_rank_fusion(found, FusionRule(vector_weight=3, text_weight=0.5))
+    weighted = sum(reciprocal_ranks(found, FusionRule(method=RRF, vector_weight=3, text_weight=0.5)).values())
     assert weighted == pytest.approx(3 / 62 + 0.5 / 65, abs=1e-12)
-    assert reciprocal_rank_fusion(make_candidate(), FusionRule()) == pytest.approx(0.032787, abs=5e-7)
+    assert sum(reciprocal_ranks(make_candidate(), FusionRule()).values()) == pytest.approx(0.032787, abs=5e-7)
 
 
 @pytest.mark.behaviour("G27")
 def test_three_legs_add_up_with_weights_one_one_and_a_half() -> None:
     found = make_candidate(rank_vector=1, rank_text=4, rank_recency=2)
-    fused = reciprocal_rank_fusion(found, FusionRule(recency_weight=0.5))
+    fused = sum(reciprocal_ranks(found, FusionRule(method=RRF, recency_weight=0.5)).values())
     assert fused == pytest.approx(1 / 61 + 1 / 64 + 0.5 / 62, abs=1e-12)
 
 
 @pytest.mark.behaviour("G27")
 def test_the_recency_leg_alone_gives_newest_first() -> None:
-    newest_alone = FusionRule(vector_weight=0, text_weight=0, recency_weight=1)
+    newest_alone = FusionRule(method=RRF, vector_weight=0, text_weight=0, recency_weight=1)
     found = [make_candidate(i, age_days=i, rank_vector=9 - i, rank_text=9 - i, rank_recency=i) for i in range(1, 9)]
     random.Random(3).shuffle(found)
     assert order(*found, fusion=newest_alone) == [1, 2, 3, 4, 5, 6, 7, 8]
@@ -212,20 +220,20 @@ def test_the_default_fusion_is_the_documented_one() -> None:
 def test_the_best_match_has_relevance_one_and_contrast_opens_the_rest() -> None:
     second = make_candidate("second", rank_vector=2, rank_text=2)
     for contrast in (1, 8, 20):
-        best, other = ranked(make_candidate(), second, fusion=FusionRule(contrast=contrast))
+        best, other = ranked(make_candidate(), second, fusion=FusionRule(method=RRF, contrast=contrast))
         assert best.factors.relevance == 1
         assert other.factors.relevance == pytest.approx((61 / 62) ** contrast)
 
 
 def test_a_leg_without_weight_contributes_nothing() -> None:
-    words_only = FusionRule(vector_weight=0)
+    words_only = FusionRule(method=RRF, vector_weight=0)
     found = ranked(make_candidate("both"), make_candidate("meaning", rank_text=None), fusion=words_only)
     assert [(scored.candidate.id, scored.factors.relevance) for scored in found] == [("both", 1), ("meaning", 0)]
 
 
 def test_what_no_leg_found_has_no_relevance() -> None:
     nowhere = ranked(make_candidate(rank_vector=None, rank_text=None))
-    assert [(scored.fused, scored.score) for scored in nowhere] == [(0, 0)]
+    assert [(scored.fused.value, scored.score) for scored in nowhere] == [(0, 0)]
 
 
 def test_nothing_found_ranks_as_nothing() -> None:
@@ -233,10 +241,10 @@ def test_nothing_found_ranks_as_nothing() -> None:
 
 
 def test_equal_places_tie_exactly_whichever_leg_gave_them() -> None:
-    fusion = FusionRule(recency_weight=1)
+    fusion = FusionRule(method=RRF, recency_weight=1)
     places = [(1, 7, 30), (7, 30, 1), (30, 1, 7), (7, 1, 30)]
     found = [make_candidate(rank_vector=v, rank_text=t, rank_recency=r) for v, t, r in places]
-    assert len({reciprocal_rank_fusion(candidate, fusion) for candidate in found}) == 1
+    assert len({fused.value for fused in fuse(found, fusion)}) == 1
 
 
 # Other factors -------------------------------------------------------------------------------

@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
-from memories.ranking import KIND_DEFAULTS, Candidate, FusionRule, KindRule, rank
+from memories.explanation import why
+from memories.fusion import RRF, FusionRule
+from memories.ranking import KIND_DEFAULTS, Candidate, KindRule, rank
 
 NOW = datetime(2030, 5, 17, 12, 30, tzinfo=UTC)
-BEST = Candidate("best", "decision", NOW, rank_vector=1, rank_text=1, text_matched=3)
+BEST = Candidate("best", NOW, kind="decision", rank_vector=1, rank_text=1, text_matched=3)
 
 
 def sentence(
@@ -22,8 +24,8 @@ def sentence(
     """The sentence of a decision that shares the first place, unless told otherwise."""
     values = {"kind": "decision", "rank_vector": 1, "rank_text": 1, "text_matched": 3}
     candidate = Candidate(id="it", created_at=NOW - timedelta(days=age_days), **(values | overrides))
-    scored = rank([BEST, candidate], now=NOW, rules=rules, fusion=FusionRule(), ignore=ignore)
-    return next(item.why for item in scored if item.candidate.id == "it")
+    scored = rank([BEST, candidate], now=NOW, rules=rules, fusion=FusionRule(method=RRF, contrast=8), ignore=ignore)
+    return next(why(item) for item in scored if item.candidate.id == "it")
 
 
 def test_it_reads_as_one_sentence() -> None:
