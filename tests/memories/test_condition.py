@@ -34,23 +34,27 @@ def test_a_worker_that_fell_silent_says_for_how_long(data_folder, monkeypatch, s
     assert condition.worker().text.startswith(f"silent for {said}:")
 
 
+@pytest.mark.django_db
 def test_the_embedder_is_named_with_its_version(settings):
     part = condition.embedder()
     assert part.state == "ok"
     assert part.text.startswith("local:all-MiniLM-L6-v2-int8, version ")
 
 
+@pytest.mark.django_db
 def test_no_embedder_is_a_choice_and_no_failure(settings):
     settings.EMBEDDER = "none"
     assert condition.embedder().state == "off"
 
 
+@pytest.mark.django_db
 def test_a_broken_embedder_says_what_to_do(settings):
     settings.EMBEDDER_MODEL_PATH = "/nowhere"
     assert condition.embedder().state == "down"
     assert "ZEROMEMORY_EMBEDDER_PATH must be a folder" in condition.embedder().text
 
 
+@pytest.mark.django_db
 def test_a_server_that_is_not_asked_keeps_no_page_waiting(settings):
     settings.EMBEDDER = "openai:http://192.0.2.1:9#model"
     began = time.monotonic()

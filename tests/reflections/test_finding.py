@@ -149,7 +149,7 @@ def test_a_forgotten_episode_does_not_cluster(scope):
 
 def test_an_episode_that_is_not_embedded_yet_does_not_cluster(scope):
     episodes = make_episodes(scope, 3)
-    Memory.objects.filter(pk=episodes[0].pk).update(embedded_at=None)
+    Memory.objects.filter(pk=episodes[0].pk).update(embedded_at=None, embedded_with="")
     assert found(scope) == []
 
 

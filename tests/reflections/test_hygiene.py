@@ -18,6 +18,7 @@ def clusters(owner, scope):
     make_episodes(make_scope(owner, slug="work"), 3)
     embedder = get_embedder()
     Embedding.objects.update(model=embedder.name, model_version=embedder.version)
+    Memory.objects.update(embedded_with=embedder.stamp)
 
 
 def hygiene(capsys, *arguments) -> str:

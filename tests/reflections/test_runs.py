@@ -4,7 +4,7 @@ import pytest
 from django.utils import timezone
 
 from memories.errors import Forbidden, ValidationFailed
-from memories.models import Embedding
+from memories.models import Embedding, Memory
 from reflections.models import Candidate, ReflectionConfig, Run
 from reflections.services import requeue_abandoned, ring_waiting, start_run, work_on
 from reflections.services.progress import TakenOverError, beat
@@ -39,6 +39,7 @@ def restamp():
     """Pinned vectors pass for vectors of the configured embedder."""
     embedder = get_embedder()
     Embedding.objects.update(model=embedder.name, model_version=embedder.version)
+    Memory.objects.update(embedded_with=embedder.stamp)
 
 
 def silent_since(run, **ago):
