@@ -19,6 +19,7 @@ from memories.models import Kind, MemoryEntity, Scope
 from memories.models.memory import AuthorKind
 from memories.querysets import STATES, MemoryQuerySet
 
+ALL: Final = "all"
 FEED: Final = ""  # the state shown unless another is asked for
 
 
@@ -81,6 +82,7 @@ FILTER_WORDS: Final = {
     "faded": "faded",
     "waiting": "not found by meaning",
     "entity": "about this entity",
+    ALL: "with all of them",
 }
 
 
@@ -117,15 +119,28 @@ def narrowed(rows: MemoryQuerySet, choice: Choice, rules: Rules, now: datetime, 
 
 
 def without_each(choice: Choice, count: Callable[[Choice], int]) -> tuple[Without, ...]:
-    """For a list that is empty: each filter in force, with what *count* finds under the others."""
-    return tuple(Without(name, count(choice.without(name))) for name in choice.in_force)
+    """For a list that is empty: each filter in force, with what *count* finds under the others.
+
+    Where no filter alone hides anything, a last entry ``all`` says what they hide together.
+    """
+    return _counted_without({name: choice.without(name) for name in choice.in_force}, Choice(), count)
 
 
 def search_without_each(
     filters: Filters, readable: Collection[int], count: Callable[[Filters], int]
 ) -> tuple[Without, ...]:
     """The same for a recall: *readable* are the scopes it searches where none is named."""
-    return tuple(Without(name, count(wider)) for name, wider in _widened(filters, readable).items())
+    unfiltered = Filters(readable, as_of=filters.as_of)
+    return _counted_without(_widened(filters, readable), unfiltered, count)
+
+
+def _counted_without[Asked](
+    wider: Mapping[str, Asked], widest: Asked, count: Callable[[Asked], int]
+) -> tuple[Without, ...]:
+    each = tuple(Without(name, count(asked)) for name, asked in wider.items())
+    if len(each) < 2 or any(one.found for one in each):
+        return each
+    return (*each, Without(ALL, count(widest)))
 
 
 def _widened(filters: Filters, readable: Collection[int]) -> dict[str, Filters]:

@@ -183,12 +183,12 @@ def _ageing(result: Result, rule: KindRule) -> str:
     if result.policy == Scope.Retention.DECAYING:
         return "its scope keeps by last access, so age does not count"
     curve = ", linear" if rule.curve == LINEAR else ""
-    return f"{_in_days(result.age_days)} old, half-life {_in_days(rule.half_life_days)}{curve}"
+    age = _in_days(int(result.age_days)) if result.age_days >= 1 else "under a day"
+    return f"{age} old, half-life {_in_days(rule.half_life_days)}{curve}"
 
 
 def _in_days(days: float) -> str:
-    shown = f"{days:,.0f}" if days >= 1 else f"{days:.1g}"
-    return f"{shown} day{'' if shown == '1' else 's'}"
+    return f"{days:,g} day{'' if days == 1 else 's'}"
 
 
 def _direction(value: float, above: str, below: str, neutral: str) -> str:

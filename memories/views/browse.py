@@ -14,7 +14,7 @@ from memories.access import Actor, actor_for_request, readable_scopes, scope_for
 from memories.ageing import AGE_BUCKETS
 from memories.configuration import ranking_rules
 from memories.errors import ValidationFailed
-from memories.facets import FEED, Choice, Facets, facets, narrowed, without_each
+from memories.facets import ALL, FEED, Choice, Facets, facets, narrowed, without_each
 from memories.models import Kind, Memory
 from memories.paging import page_of
 from memories.presentation import AUTHOR_WORDS, result_row, row_of, scope_names
@@ -139,10 +139,15 @@ def _without(actor: Actor, asked: dict[str, str], choice: Choice) -> list[dict[s
     return [
         {
             "text": one.said(most=SEARCHED if searching else None),
-            "href": _link(asked, **{one.filter: None}) if one.found else "",
+            "href": _link(_fewer(asked, one.filter)) if one.found else "",
+            "remove": "Remove every filter" if one.filter == ALL else "Remove this filter",
         }
         for one in without_each(choice, found if searching else counted)
     ]
+
+
+def _fewer(asked: dict[str, str], filter: str) -> dict[str, str]:
+    return {name: value for name, value in asked.items() if name != filter and (filter != ALL or name == "q")}
 
 
 def _link(asked: dict[str, str], **changed: str | None) -> str:

@@ -23,6 +23,7 @@ SIZES = pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "phone"])
 
 # The values in each page's address, from what ``plant`` has written.
 PAGES: dict[str, Callable[[SimpleNamespace], dict[str, Any]]] = {
+    "embedder_page": lambda rows: {},
     "insights": lambda rows: {},
     "memory_detail": lambda rows: {"memory_id": rows.memory.pk},
     "memory_edit": lambda rows: {"memory_id": rows.memory.pk},
@@ -43,6 +44,9 @@ PAGES: dict[str, Callable[[SimpleNamespace], dict[str, Any]]] = {
 SIGNING_IN = {"choose_password", "sign_in", "sign_in_link"}
 # Posted to, answered in another format, or a part of a page.
 WITHOUT_A_SCREEN = {
+    "embedder_pause",
+    "embedder_resume",
+    "embedder_roll_back",
     "healthz",
     "insights_csv",
     "load_demo",

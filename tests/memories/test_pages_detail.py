@@ -213,7 +213,7 @@ def test_a_forgotten_memory_says_by_whom_when_and_why(mine, scope, actor):
 
 def test_a_lapsed_memory_says_so(mine, scope):
     memory = make_memory(scope=scope, valid_until=timezone.now() - timedelta(days=2))
-    assert "No longer valid since" in text_of(page(mine, memory))
+    assert "No longer valid It is not recalled: its validity ended 2 days" in text_of(page(mine, memory))
 
 
 def test_what_was_done_is_listed_newest_first(mine, scope, actor):

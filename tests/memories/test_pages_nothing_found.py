@@ -74,6 +74,16 @@ def test_of_two_filters_each_is_counted_under_the_other(mine, seven, scope):
     assert len(links) == 1
 
 
+@pytest.mark.parametrize("search", ["", "q=upload&"], ids=["feed", "search"])
+def test_where_no_filter_alone_hides_anything_all_together_are_removed(mine, seven, search):
+    answer = page(mine, f"?{search}kind=task&pinned=1")
+    said = [entry.text for entry in Html(answer).all("li") if entry.text.startswith("0 with")]
+    assert said[0].startswith("0 with this kind, 0 without")
+    assert said[-1].startswith("0 with all of them, 7 without")
+    (link,) = [one.attributes["href"] for one in Html(answer).all("a") if one.text.startswith("Remove every filter")]
+    assert len(mine.get(link).context["rows"]) == 7
+
+
 def test_counting_stops_at_what_a_search_shows(mine, scope):
     for number in range(21):
         make_memory(f"Upload number {number}.", scope=scope)
