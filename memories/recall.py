@@ -13,7 +13,8 @@ from django.utils import timezone
 from memories.access import Actor, read_targets
 from memories.candidates import Filters, Found, Meaning, Search, candidates
 from memories.configuration import in_force
-from memories.embedding_queue import not_embedded_with, stamp_of
+from memories.embedder_in_use import in_use
+from memories.embedding_queue import not_embedded_with
 from memories.errors import ValidationFailed
 from memories.explanation import why
 from memories.fusion import Fused, FusionRule
@@ -23,7 +24,7 @@ from memories.querysets import OPENING
 from memories.ranking import AGEING, IGNORABLE, Factors, Scored, rank
 from memories.services.validation import CLOCK_SKEW, check_aware, check_choice, check_storable
 from memories.words import QUERY_LENGTH, memory_id_in, names_in, searchable, words_of
-from zeromemory.embedding import EmbedderError, get_embedder
+from zeromemory.embedding import EmbedderError
 
 MOST_RESULTS: Final = 50
 MIXED: Final = "mixed"
@@ -87,11 +88,11 @@ def recall(
     _check(query, k, ignore)
     filters = Filters(scopes=read_targets(actor, scopes), kinds=kinds, as_of=as_of, **narrower)
     _check_filters(filters)
-    meaning, notices = _meaning(query)
+    meaning, stamps, notices = _meaning(query)
     results = find(query=query, meaning=meaning, filters=filters, k=k, ignore=ignore)
     return Recall(
         results=results,
-        notices=notices + _more_notices(query, filters, meaning),
+        notices=notices + _more_notices(query, filters, stamps),
         policy=_policy(results),
         took_ms=(time.perf_counter() - began) * 1000,
     )
@@ -140,15 +141,16 @@ def _check_filters(filters: Filters) -> None:
         raise ValidationFailed("as_of lies in the future. Name a moment that has been.", field="as_of")
 
 
-def _meaning(query: str) -> tuple[Meaning | None, list[str]]:
+def _meaning(query: str) -> tuple[Meaning | None, tuple[str, ...], list[str]]:
+    """The query's vector, the stamps of memories that compare with it, and what to say where there is none."""
     try:
-        embedder = get_embedder()
-        if embedder is None:
-            return None, ["Searching by words only: no embedder is configured."]
-        vector = embedder.encode_query(query[:QUERY_LENGTH])
-        return Meaning(vector, embedder.name, embedder.version), []
+        using = in_use()
+        if using.answering is None:
+            return None, (), ["Searching by words only: no embedder is configured."]
+        vector = using.answering.encode_query(query[:QUERY_LENGTH])
+        return Meaning(vector, using.answering.name, using.answering.version), using.stamps, []
     except EmbedderError as error:
-        return None, [f"Searching by words only: {error}"]
+        return None, (), [f"Searching by words only: {error}"]
 
 
 def _search(
@@ -195,15 +197,15 @@ def _result(scored: Scored, hit: Found, memory: Any) -> Result:
     )
 
 
-def _more_notices(query: str, filters: Filters, meaning: Meaning | None) -> list[str]:
+def _more_notices(query: str, filters: Filters, stamps: tuple[str, ...]) -> list[str]:
     notices = []
     if len(query) > QUERY_LENGTH:
         notices.append(f"The query is long: its first {QUERY_LENGTH:,} characters were searched for.")
-    return notices + _waiting_notices(filters, meaning) if meaning else notices
+    return notices + _waiting_notices(filters, stamps) if stamps else notices
 
 
-def _waiting_notices(filters: Filters, meaning: Meaning) -> list[str]:
-    lacking = not_embedded_with(stamp_of(meaning.model, meaning.model_version))
+def _waiting_notices(filters: Filters, stamps: tuple[str, ...]) -> list[str]:
+    lacking = not_embedded_with(*stamps)
     waiting = Memory.objects.live().in_scopes(filters.scopes).filter(lacking)
     counts = waiting.aggregate(never=Count("pk", filter=Q(embedded_at=None)), all=Count("pk"))
     never, before = counts["never"], counts["all"] - counts["never"]

@@ -31,6 +31,7 @@ from zeromemory import database
 from zeromemory.embedding import get_embedder
 
 UNDATED: Final = datetime(2025, 1, 1, tzinfo=UTC)
+TURN: Final = timedelta(seconds=30)  # between what is said one after the other; the sets date whole sessions only
 MARK: Final = "zeromemory evaluation "  # begins the comment on a database of ours; its fingerprint follows
 LONGEST_NAME: Final = 63  # bytes, in PostgreSQL
 MEMORIES_A_BATCH: Final = 250
@@ -245,7 +246,7 @@ def _row(document: Document, scope_id: int, actor: Actor, people: rows.People) -
 
 
 def created_at(document: Document) -> datetime:
-    return document.time + timedelta(seconds=document.order) if document.time else UNDATED
+    return document.time + document.order * TURN if document.time else UNDATED
 
 
 def _embed(tell: Tell) -> None:

@@ -94,6 +94,18 @@ class Bench:
             milliseconds.append(asked.milliseconds + searching + _since(began))
         return Outcome(system, self._values(ranked), np.array(milliseconds))
 
+    def searched(self, asked: Asked) -> Searched:
+        """The candidates of a question under the fusion in force."""
+        return self._candidates(asked, self.fusion)[0]
+
+    def means(
+        self, chosen: Sequence[Asked], fusion: FusionRule, ignore: frozenset[str] = frozenset()
+    ) -> dict[str, float]:
+        """The mean of each metric over the chosen questions."""
+        rankings = [self._ranked(asked, self._candidates(asked, fusion)[0], fusion, ignore) for asked in chosen]
+        values = metrics.values_of(rankings, [asked.query.gold for asked in chosen])
+        return dict(zip(metrics.METRICS, values.mean(axis=0).tolist(), strict=True))
+
     def recall_as(self, kind: str, fusion: FusionRule, ignore: frozenset[str] = frozenset()) -> float:
         """R@8 where every document is of *kind*. The search itself does not look at kinds."""
         rankings = [
