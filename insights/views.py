@@ -50,7 +50,7 @@ def table_csv(request: HttpRequest, name: str) -> HttpResponse:
     ageing = queries.ageing(actor=actor, scope=_chosen(request, actor), now=timezone.now())
     link = memories_of(ageing.scope)
     table = scope_table(ageing, link, page_of) if name == SCOPES else CHARTS[name](ageing, link).table
-    return _csv(name, table)
+    return as_csv(name, table)
 
 
 def _chosen(request: HttpRequest, actor: Actor) -> Scope | None:
@@ -77,7 +77,7 @@ def _decaying_said(ageing: queries.Ageing) -> str:
     )
 
 
-def _csv(name: str, table: Table) -> HttpResponse:
+def as_csv(name: str, table: Table) -> HttpResponse:
     response = HttpResponse(
         content_type="text/csv; charset=utf-8", headers={"Content-Disposition": f'attachment; filename="{name}.csv"'}
     )

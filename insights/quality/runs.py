@@ -139,7 +139,7 @@ def before(run: EvaluationRun) -> EvaluationRun | None:
 def changes(run: EvaluationRun, earlier: EvaluationRun) -> list[Change]:
     """For each system that both runs hold."""
     ours, theirs = run.values["systems"], earlier.values["systems"]
-    names = [name for name in ours if name in theirs]
+    names = [row["name"] for row in run.results["systems"] if row["name"] in ours.keys() & theirs.keys()]
     if not names:
         return []
     gains = metrics.difference(_table(ours, names), _table(theirs, names))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from insights.charts import Cell, Table
@@ -15,8 +15,12 @@ def figure(value: Sequence[float] | None) -> Cell:
     """``0.613 (0.590–0.636)`` from ``[mean, low, high]``."""
     if value is None:
         return Cell(None, None)
-    mean, low, high = value
-    return Cell(f"{mean:.3f} ({low:.3f}–{high:.3f})", mean)
+    middle, low, high = value
+    return Cell(f"{middle:.3f} ({low:.3f}–{high:.3f})", middle)
+
+
+def mean(value: Sequence[float] | None) -> Cell:
+    return Cell(None, None) if value is None else _plain(value[0])
 
 
 def gain(change: Estimate) -> Cell:
@@ -25,13 +29,13 @@ def gain(change: Estimate) -> Cell:
     return Cell(f"{change.mean:+.3f} ({change.low:+.3f} to {change.high:+.3f}{certain})", change.mean)
 
 
-def systems(results: Mapping[str, Any]) -> Table:
+def systems(results: Mapping[str, Any], with_interval: Collection[str] = METRICS.keys()) -> Table:
     return Table(
         ("System", *METRICS, "ms, median", "ms, 95th percentile"),
         tuple(
             (
                 _text(row["name"]),
-                *(figure(row["overall"].get(name)) for name in METRICS),
+                *((figure if name in with_interval else mean)(row["overall"].get(name)) for name in METRICS),
                 _milliseconds(row["milliseconds"]["p50"]),
                 _milliseconds(row["milliseconds"]["p95"]),
             )
@@ -92,9 +96,9 @@ def _long(results: Mapping[str, Any]) -> Iterator[tuple[Cell, ...]]:
         asked = sum(entry["n"] for entry in row["categories"].values()) or None
         groups = {"all": {"n": asked, "figures": row["overall"]}} | row["categories"]
         for category, entry in groups.items():
-            for metric, values in entry["figures"].items():
+            for metric in METRICS:  # stored objects do not keep their order
                 head = (_text(row["name"]), _text(category), Cell(str(entry["n"]), entry["n"]), _text(metric))
-                yield head + tuple(Cell(f"{value:.5f}", value) for value in values)
+                yield head + tuple(Cell(f"{value:.5f}", value) for value in entry["figures"].get(metric, ()))
 
 
 def markdown(table: Table) -> str:

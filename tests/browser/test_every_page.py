@@ -16,6 +16,7 @@ from memories.services.config import change_ranking
 from memories.services.people import create_sign_in_link
 from tests.browser.conftest import NARROW, WIDE
 from tests.factories import make_user
+from tests.insights.evaluations import make_run
 from tests.memories.pages import named_pages
 from tests.memories.planted import plant
 
@@ -23,6 +24,8 @@ SIZES = pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "phone"])
 
 # The values in each page's address, from what ``plant`` has written.
 PAGES: dict[str, Callable[[SimpleNamespace], dict[str, Any]]] = {
+    "evaluation_list": lambda rows: {},
+    "evaluation_run": lambda rows: {"evaluation_id": make_run().pk},
     "embedder_page": lambda rows: {},
     "insights": lambda rows: {},
     "memory_detail": lambda rows: {"memory_id": rows.memory.pk},
@@ -44,6 +47,7 @@ PAGES: dict[str, Callable[[SimpleNamespace], dict[str, Any]]] = {
 SIGNING_IN = {"choose_password", "sign_in", "sign_in_link"}
 # Posted to, answered in another format, or a part of a page.
 WITHOUT_A_SCREEN = {
+    "evaluation_csv",
     "embedder_pause",
     "embedder_resume",
     "embedder_roll_back",

@@ -9,6 +9,7 @@ from memories.access import actor_for_user
 from memories.services import remember
 from reflections.models import Run
 from tests.factories import make_user
+from tests.insights.evaluations import make_run
 from tests.memories.pages import Html, named_pages, text_of
 from tests.memories.planted import MARKUP, plant
 
@@ -34,6 +35,7 @@ def hostile(db):
     run = Run.objects.create(requested_by=person, state="failed", error=MARKUP)
     run.scopes.add(rows.scope)
     rows.person, rows.run = person, run
+    rows.evaluation = make_run(name=MARKUP[:200], queries=4)
     return rows
 
 
@@ -42,6 +44,7 @@ def addresses_of(name, values, rows):
         "memory_id": [rows.memory.pk, rows.old.pk, rows.gone.pk],
         "candidate_id": [rows.candidate.pk, rows.decided.pk],
         "run_id": [rows.run.pk],
+        "evaluation_id": [rows.evaluation.pk],
         "scope_id": [rows.scope.pk],
         "user_id": [rows.member.pk],
         "token_id": [rows.token.pk],

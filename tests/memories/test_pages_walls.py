@@ -26,7 +26,7 @@ PAGES = named_pages()
 WITHOUT_VALUES = [name for name, values in PAGES if not values]
 WITH_VALUES = [(name, values) for name, values in PAGES if values]
 # Addresses that name nobody's rows, so there is nothing foreign to ask for.
-OF_NOBODY = {"secret", "name"}
+OF_NOBODY = {"secret", "name", "evaluation_id"}
 HTMX = {"HX-Request": "true"}
 TABLES: tuple[type[Model], ...] = (Memory, Scope, Membership, Token, Candidate, CandidateMember, Run)
 
@@ -72,6 +72,7 @@ def values_of(theirs, names):
         "token_id": theirs.token.pk,
         "secret": "guessed",
         "name": "age",
+        "evaluation_id": 1,
     }
     assert set(names) <= known.keys(), f"This test must learn what a foreign {set(names) - known.keys()} is."
     return {name: known[name] for name in names}

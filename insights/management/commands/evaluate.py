@@ -11,8 +11,10 @@ from insights.quality import corpus, datasets, runs, tables
 from insights.quality.corpus import CorpusError
 from insights.quality.datasets import Dataset, DatasetError
 from insights.quality.harness import SYSTEMS, System
-from memories.models import Kind
 from memories.fusion import FusionRule
+from memories.models import Kind
+from zeromemory import database
+from zeromemory.database import UnusableDatabaseError
 from zeromemory.embedding import EmbedderError
 
 ALL = "all"
@@ -51,11 +53,12 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
+            database.migrate()  # make eval may be the first thing that is run here
             for name in _names(options["name"]):
                 self._do(name, options)
             if options["name"] == ALL and not datasets.available():
                 self.stdout.write(f"No retrieval sets were found. {datasets.HOW_TO}")
-        except (DatasetError, CorpusError, EmbedderError) as error:
+        except (DatasetError, CorpusError, EmbedderError, UnusableDatabaseError) as error:
             raise CommandError(str(error)) from error
 
     def _do(self, name: str, options: dict[str, Any]) -> None:
