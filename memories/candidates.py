@@ -8,7 +8,6 @@ from typing import Any, Final
 from uuid import UUID
 
 import numpy as np
-from django.db import connection
 from numpy.typing import NDArray
 
 from memories.entities import canonical_name
@@ -16,13 +15,14 @@ from memories.fusion import Background
 from memories.ranking import Candidate
 from memories.sql import load
 from memories.words import Word
+from zeromemory.lib.prepared import prepared_cursor
 
 NO_DIMENSIONS: Final = 384  # for the casts of a query that has no vector
 # A memory of many windows may take several of the nearest places, so more windows are read than memories wanted.
 WINDOWS_A_PLACE: Final = 2
 MOST_FURTHER_TRIPS: Final = 3
-EXACT_UP_TO: Final = 2000  # memories that pass the filters; measured, comparing so many takes a few milliseconds
-CHOOSING_WINDOWS: Final = 1500  # that the rarest words of a query may bring, by the planner's estimate
+EXACT_UP_TO: Final = 1000  # memories that pass the filters; measured, comparing so many takes a few milliseconds
+CHOOSING_WINDOWS: Final = 600  # that the rarest words of a query may bring, by the planner's estimate
 SAMPLE: Final = 128  # vectors that tell what similarity chance gives
 LONGEST_LEAD: Final = 40
 _LEAD: Final = re.compile(rf"([^\n:]{{1,{LONGEST_LEAD}}}):\s")  # "Name: what was said"
@@ -137,7 +137,7 @@ def _joined(found: list[Found], more: list[Found], *, places_taken: int, places:
 
 
 def _round_trip(search: Search) -> list[dict[str, Any]]:
-    with connection.cursor() as cursor:
+    with prepared_cursor() as cursor:
         cursor.execute(_statement(search), _parameters(search))
         names = [column.name for column in cursor.description]
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]

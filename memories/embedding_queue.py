@@ -61,8 +61,9 @@ def stamp_of(model: str, model_version: str) -> str:
 
 def not_embedded_with(stamp: str, beside: str = "") -> Q:
     """Rows that bear neither stamp. Ranges, as in the claim."""
-    low = Least(Value(stamp), Value(beside or stamp))
-    high = Greatest(Value(stamp), Value(beside or stamp))
+    if not beside:  # bounds that the planner can look up in its statistics
+        return Q(embedded_with__lt=stamp) | Q(embedded_with__gt=stamp)
+    low, high = Least(Value(stamp), Value(beside)), Greatest(Value(stamp), Value(beside))
     return Q(embedded_with__lt=low) | Q(embedded_with__gt=high) | Q(embedded_with__gt=low, embedded_with__lt=high)
 
 

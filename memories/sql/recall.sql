@@ -27,9 +27,14 @@ size AS MATERIALIZED (
 kept AS MATERIALIZED (
     SELECT
         row_number() OVER (ORDER BY identifier DESC, place) - 1 AS bit, place, identifier, english, query,
-        (SELECT coalesce(min(coalesce(known.share, 0)), 0)
-         FROM unnest(lexemes) AS lexeme LEFT JOIN known USING (lexeme)) AS share
+        coalesce(share, 0) AS share
     FROM (SELECT *, bool_and(numnode(english) = 0) OVER () AS only_stop_words FROM given WHERE numnode(query) > 0) AS told
+    LEFT JOIN (
+        SELECT place, min(coalesce(known.share, 0)) AS share
+        FROM given, unnest(lexemes) AS lexeme
+        LEFT JOIN known USING (lexeme)
+        GROUP BY place
+    ) AS rarest USING (place)
     WHERE only_stop_words OR numnode(english) > 0 OR identifier
     ORDER BY identifier DESC, place
     LIMIT 63
@@ -67,23 +72,23 @@ few AS MATERIALIZED (
 exact AS MATERIALIZED (
     SELECT count(*) <= %(exact_up_to)s AS chosen, count(*) AS memories FROM few
 ),
+-- Filters wait for the shortlist, so that a word of a thousand texts costs no thousand look-ups; but few are few.
 hits AS MATERIALIZED (
-    SELECT w.memory_id, w.id AS window_id, m.created_at, words.bit::integer AS bit
+    SELECT w.memory_id, w.id AS window_id, words.bit::integer AS bit
     FROM words
     JOIN memory_window w ON w.document @@ words.query AND {live_window}
-    JOIN memories m ON m.id = w.memory_id
-    WHERE words.chooses AND {filters}
+    WHERE words.chooses AND (NOT (SELECT chosen FROM exact) OR w.memory_id IN (SELECT id FROM few))
     UNION ALL
-    SELECT w.memory_id, w.id, few.created_at, words.bit::integer
+    SELECT w.memory_id, w.id, words.bit::integer
     FROM few
     JOIN memory_window w ON w.memory_id = few.id
     JOIN words ON NOT words.chooses AND w.document @@ words.query
     WHERE (SELECT chosen FROM exact) AND NOT (SELECT all_choose FROM asked)
     UNION ALL
-    SELECT m.id, w.id, m.created_at, NULL
+    SELECT m.id, w.id, NULL
     FROM memories m
     LEFT JOIN memory_window w ON w.memory_id = m.id AND w.position = 0
-    WHERE m.id = %(direct)s::uuid AND {live_memory} AND {filters}
+    WHERE m.id = %(direct)s::uuid AND {live_memory}
 ),
 -- Inverse document frequency (Robertson and Sparck Jones, as in BM25): counted where the word chose, else estimated.
 weighed AS MATERIALIZED (
@@ -103,9 +108,9 @@ worth AS MATERIALIZED (
     SELECT greatest(coalesce(sum(idf), 0), 1e-9) AS most FROM weighed
 ),
 window_hits AS MATERIALIZED (
-    SELECT memory_id, window_id, created_at, coalesce(bit_or(1::bigint << bit), 0) AS matched
+    SELECT memory_id, window_id, coalesce(bit_or(1::bigint << bit), 0) AS matched
     FROM hits
-    GROUP BY memory_id, window_id, created_at
+    GROUP BY memory_id, window_id
 ),
 window_worth AS MATERIALIZED (
     SELECT matched, (SELECT coalesce(sum(idf), 0) FROM weighed WHERE matched >> bit & 1 = 1) AS idf
@@ -113,24 +118,30 @@ window_worth AS MATERIALIZED (
 ),
 memory_hits AS MATERIALIZED (
     SELECT
-        memory_id, created_at, bit_or(matched) AS matched,
+        memory_id, bit_or(matched) AS matched,
         (array_agg(window_id ORDER BY window_worth.idf DESC, window_id))[1] AS window_id
     FROM window_hits
     JOIN window_worth USING (matched)
-    GROUP BY memory_id, created_at
+    GROUP BY memory_id
 ),
 memory_worth AS MATERIALIZED (
-    SELECT matched, (SELECT coalesce(sum(idf), 0) FROM weighed WHERE matched >> bit & 1 = 1) AS idf
+    SELECT
+        matched, bit_count((matched & (SELECT identifiers FROM asked))::bit(64)) AS identifiers,
+        (SELECT coalesce(sum(idf), 0) FROM weighed WHERE matched >> bit & 1 = 1) AS idf
     FROM (SELECT DISTINCT matched FROM memory_hits) AS masks
 ),
 shortlist AS MATERIALIZED (
-    SELECT memory_id, window_id, created_at, memory_hits.matched
-    FROM memory_hits
-    JOIN memory_worth USING (matched)
-    ORDER BY
-        coalesce(memory_id = %(direct)s::uuid, false) DESC,
-        bit_count((matched & (SELECT identifiers FROM asked))::bit(64)) DESC,
-        idf DESC, created_at DESC, memory_id
+    SELECT ordered.memory_id, window_id, created_at, matched
+    FROM (
+        SELECT
+            memory_id, window_id, memory_hits.matched, identifiers, idf,
+            coalesce(memory_id = %(direct)s::uuid, false) AS pasted
+        FROM memory_hits
+        JOIN memory_worth USING (matched)
+        ORDER BY pasted DESC, identifiers DESC, idf DESC, memory_id DESC
+    ) AS ordered,
+    LATERAL (SELECT m.created_at FROM memories m WHERE m.id = ordered.memory_id AND {filters} OFFSET 0) AS visible
+    ORDER BY pasted DESC, identifiers DESC, idf DESC, ordered.memory_id DESC
     LIMIT 2 * %(pool)s
 ),
 -- Exactly what was pasted first, then identifiers, then the most of the query by rarity, the densest, the newest.
@@ -275,5 +286,6 @@ LATERAL (
         WHEN (SELECT all_choose FROM asked) OR (SELECT chosen FROM exact) THEN 0
         ELSE (SELECT coalesce(bit_or(1::bigint << bit), 0) FROM weighed WHERE NOT chooses AND w.document @@ weighed.query)
     END
+    OFFSET 0  -- else it would be worked out once for each use
 ) AS match(mask),
 worth, asked, background
