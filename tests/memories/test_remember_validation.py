@@ -12,6 +12,7 @@ from tests.factories import make_memory
 pytestmark = pytest.mark.django_db
 
 NOW = timezone.now()
+AHEAD = NOW + timedelta(days=1)  # the run that collected it may last
 WRONG = [
     ("content", {"content": ""}),
     ("content", {"content": " \n\t\u3000"}),
@@ -37,10 +38,10 @@ WRONG = [
     ("entities", {"entities": [EntitySpec("a", "")]}),
     ("entities", {"entities": [EntitySpec(f"e{number}") for number in range(101)]}),
     ("links", {"links": [LinkSpec("owns", "x")]}),
-    ("created_at", {"created_at": NOW + timedelta(minutes=5)}),
+    ("created_at", {"created_at": AHEAD}),
     ("created_at", {"created_at": datetime(2026, 1, 1)}),  # noqa: DTZ001  naive on purpose
     ("created_at", {"created_at": "2026-01-01"}),
-    ("newest_source_at", {"newest_source_at": NOW + timedelta(minutes=5)}),
+    ("newest_source_at", {"newest_source_at": AHEAD}),
     ("valid_from", {"valid_from": datetime(2026, 1, 1)}),  # noqa: DTZ001  naive on purpose
     ("valid_until", {"valid_from": NOW, "valid_until": NOW}),
     ("valid_until", {"valid_from": NOW, "valid_until": NOW - timedelta(days=1)}),
