@@ -119,11 +119,13 @@ def check_entities(entities: Sequence[EntitySpec]) -> None:
         # NFKC can make a name longer, so both spellings must fit.
         if is_blank(canonical) or max(len(spec.name), len(canonical)) > ENTITY_NAME_LENGTH:
             raise ValidationFailed(
-                f"An entity's name must have from 1 to {ENTITY_NAME_LENGTH} characters, and one that can be seen.", field="entities"
+                f"An entity's name must have from 1 to {ENTITY_NAME_LENGTH} characters, and one that can be seen.",
+                field="entities",
             )
         if is_blank(spec.type) or len(spec.type) > ENTITY_TYPE_LENGTH:
             raise ValidationFailed(
-                f"An entity's type must have from 1 to {ENTITY_TYPE_LENGTH} characters, and one that can be seen.", field="entities"
+                f"An entity's type must have from 1 to {ENTITY_TYPE_LENGTH} characters, and one that can be seen.",
+                field="entities",
             )
 
 

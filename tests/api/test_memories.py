@@ -209,7 +209,8 @@ def test_a_body_that_two_programs_would_read_differently_is_refused(api, body, s
 
 
 @pytest.mark.parametrize(
-    "kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/xml", ""]
+    "kind",
+    ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/xml", ""],
 )
 def test_a_body_of_another_content_type_is_refused_with_the_right_one(api, kind):
     answer = api.client.post("/api/v1/memories", b'{"content": "x"}', content_type=kind, headers=api.headers)
