@@ -83,7 +83,7 @@ def opened(
             if rebuild or found != MARK + wanted:
                 _fill(dataset, tell)
                 _describe(keeper, name, MARK + wanted)
-            _store_as(kind)
+            _store_as(kind, dataset)
             yield _stored(dataset)
 
 
@@ -237,6 +237,7 @@ def _speaker(document: Document) -> str:
 def _row(document: Document, scope_id: int, actor: Actor, people: rows.People) -> rows.Row:
     record = MemoryRecord(
         content=_text(document),
+        kind=document.kind or "fact",
         created_at=created_at(document),
         session=document.session[:120],
         entities=(EntityRecord(_speaker(document), "person"),) if _speaker(document) else (),
@@ -262,8 +263,10 @@ def _embed(tell: Tell) -> None:
             raise CorpusError(f"{left:,} documents could not be embedded: {said or 'the embedder gave no reason'}")
 
 
-def _store_as(kind: str) -> None:
-    Memory.objects.exclude(kind=kind).update(kind=kind)
+def _store_as(kind: str, dataset: Dataset) -> None:
+    """Every memory of *kind*, but those whose document names its own."""
+    own = {document.id for document in dataset.documents if document.kind}
+    Memory.objects.exclude(kind=kind).exclude(external_id__in=own).update(kind=kind)
 
 
 def _stored(dataset: Dataset) -> Corpus:

@@ -27,7 +27,8 @@ class DatasetError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """``time`` is None where the set has no dates; ``order`` is the place among documents of the same time."""
+    """``time`` is None where the set has no dates; ``order`` is the place among documents of the same time. A document
+    without a ``kind`` is stored as the kind that the evaluation is told."""
 
     id: str
     corpus: str
@@ -36,6 +37,7 @@ class Document:
     speaker: str = ""
     session: str = ""
     order: int = 0
+    kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)

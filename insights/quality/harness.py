@@ -11,7 +11,6 @@ from typing import Any, Final
 import numpy as np
 
 from insights.quality import metrics
-from insights.quality.ageing import CONTRASTS
 from insights.quality.corpus import Corpus, Tell
 from insights.quality.datasets import Dataset, Query
 from memories.candidates import Filters, Meaning, Search, Searched, candidates
@@ -22,6 +21,7 @@ from zeromemory.embedding import get_embedder
 
 K: Final = metrics.DEEPEST  # memories that a question asks for
 NO_AGE: Final = frozenset({"age"})
+CONTRASTS: Final = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 8.0, 16.0)
 CURVE_KINDS: Final = ("episode", "fact", "decision")
 
 
@@ -98,11 +98,15 @@ class Bench:
         """The candidates of a question under the fusion in force."""
         return self._candidates(asked, self.fusion)[0]
 
+    def ranked(self, asked: Asked, fusion: FusionRule, ignore: frozenset[str] = frozenset()) -> list[str]:
+        """Ids of the documents that a question gets under *fusion*, best first."""
+        return self._ranked(asked, self._candidates(asked, fusion)[0], fusion, ignore)
+
     def means(
         self, chosen: Sequence[Asked], fusion: FusionRule, ignore: frozenset[str] = frozenset()
     ) -> dict[str, float]:
         """The mean of each metric over the chosen questions."""
-        rankings = [self._ranked(asked, self._candidates(asked, fusion)[0], fusion, ignore) for asked in chosen]
+        rankings = [self.ranked(asked, fusion, ignore) for asked in chosen]
         values = metrics.values_of(rankings, [asked.query.gold for asked in chosen])
         return dict(zip(metrics.METRICS, values.mean(axis=0).tolist(), strict=True))
 

@@ -39,15 +39,20 @@ class Options:
     rebuild: bool = False
 
 
-def measure_ageing() -> EvaluationRun:
-    """The ageing probes under the configuration in force and other contrasts. Not saved."""
-    started, fusion = timezone.now(), fusion_rule()
-    failing = ageing.by_contrast(fusion, sorted({*ageing.CONTRASTS, fusion.contrast}))
+def measure_ageing(options: Options = Options(), tell: Tell = lambda _: None) -> EvaluationRun:
+    """The ageing probes under the configuration in force and other contrasts. Not saved.
+
+    Raises CorpusError and EmbedderError.
+    """
+    started, rules, fusion = timezone.now(), ranking_rules(), fusion_rule()
+    with corpus.opened(ageing.dataset(), rebuild=options.rebuild, tell=tell) as stored:
+        bench = harness.Bench(stored, rules=rules, fusion=fusion, tell=tell)
+        failing = ageing.by_contrast(bench, fusion, sorted({*harness.CONTRASTS, fusion.contrast}))
     return EvaluationRun(
         name=AGEING,
-        queries=len(ageing.PROBES),
+        queries=len(ageing.dataset().queries),
         results={
-            "probes": len(ageing.PROBES),
+            "probes": len(ageing.dataset().queries),
             "contrast": fusion.contrast,
             "failing": [[contrast, names] for contrast, names in failing.items()],
         },

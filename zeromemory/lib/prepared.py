@@ -22,4 +22,4 @@ def prepared_cursor() -> Iterator[CursorWrapper]:
     connection.ensure_connection()
     with PreparingCursor(connection.connection) as raw:
         wrap = connection.make_debug_cursor if connection.queries_logged else connection.make_cursor
-        yield wrap(raw)
+        yield wrap(raw)  # type: ignore[arg-type]  # the stubs name the wrapper where the driver's cursor is wanted

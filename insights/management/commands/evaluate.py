@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from insights.models import EvaluationRun
-from insights.quality import corpus, datasets, runs, tables
+from insights.quality import ageing, corpus, datasets, runs, tables
 from insights.quality.corpus import CorpusError
 from insights.quality.datasets import Dataset, DatasetError
 from insights.quality.harness import SYSTEMS, System
@@ -65,14 +65,17 @@ class Command(BaseCommand):
         if options["drop"]:
             self._drop(name)
             return
-        run = runs.measure_ageing() if name == runs.AGEING else self._measured(name, options)
+        run = self._aged(options) if name == runs.AGEING else self._measured(name, options)
         self.stdout.write("\n".join([*_report(run), ""]))
         if not options["no_save"] and not options["limit"]:
             run.save()
 
     def _drop(self, name: str) -> None:
-        gone = name != runs.AGEING and corpus.drop(name)
+        gone = corpus.drop(ageing.NAME if name == runs.AGEING else name)
         self.stdout.write(f"{name}: {'its scratch database is removed' if gone else 'there is no scratch database'}.")
+
+    def _aged(self, options: dict[str, Any]) -> EvaluationRun:
+        return runs.measure_ageing(runs.Options(rebuild=options["rebuild"]), self._tell)
 
     def _measured(self, name: str, options: dict[str, Any]) -> EvaluationRun:
         chosen = runs.Options(
