@@ -87,12 +87,14 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A candidate and the stretch of its text that matched: characters *start* to *stop* of its content."""
+    """A candidate and the stretch of its text that matched: characters *start* to *stop* of its content.
+    ``content_sha256`` is that of the whole content."""
 
     candidate: Candidate
     start: int
     stop: int
     text: str
+    content_sha256: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +212,7 @@ def _found(row: dict[str, Any], search: Search) -> Found:
         reinforcement=row["reinforcement"],
         policy=row["retention"],
     )
-    return Found(candidate, row["start"], row["stop"], row["text"])
+    return Found(candidate, row["start"], row["stop"], row["text"], row["content_sha256"])
 
 
 def _speaks(row: dict[str, Any], names: Collection[str]) -> bool:

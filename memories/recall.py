@@ -17,6 +17,7 @@ from memories.embedder_in_use import in_use
 from memories.embedding_queue import not_embedded_with
 from memories.errors import ValidationFailed
 from memories.explanation import why
+from memories.facets import Without, search_without_each
 from memories.fusion import Fused, FusionRule
 from memories.models import Kind, Memory
 from memories.models.memory import AuthorKind
@@ -28,6 +29,7 @@ from zeromemory.embedding import EmbedderError
 
 MOST_RESULTS: Final = 50
 MIXED: Final = "mixed"
+COUNTED: Final = 20  # what an empty answer would hold without a filter is counted up to here
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +63,13 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Recall:
+    """``without`` tells of an empty answer what each filter hides, counted up to COUNTED."""
+
     results: list[Result]
     notices: list[str]
     policy: str
     took_ms: float
+    without: tuple[Without, ...] = ()
 
 
 def recall(
@@ -90,12 +95,23 @@ def recall(
     _check_filters(filters)
     meaning, stamps, notices = _meaning(query)
     results = find(query=query, meaning=meaning, filters=filters, k=k, ignore=ignore)
+    without = () if results else _without(actor, query, meaning, filters, ignore)
     return Recall(
         results=results,
         notices=notices + _more_notices(query, filters, stamps),
         policy=_policy(results),
         took_ms=(time.perf_counter() - began) * 1000,
+        without=without,
     )
+
+
+def _without(
+    actor: Actor, query: str, meaning: Meaning | None, filters: Filters, ignore: frozenset[str]
+) -> tuple[Without, ...]:
+    def count(wider: Filters) -> int:
+        return len(find(query=query, meaning=meaning, filters=wider, k=COUNTED, ignore=ignore))
+
+    return search_without_each(filters, read_targets(actor, None), count)
 
 
 def find(
@@ -116,7 +132,7 @@ def find(
         background=searched.background,
         ignore=ignore,
     )
-    return _results(scored[:k], found)
+    return _results(_each_text_once(scored, found)[:k], found)
 
 
 def _check(query: str, k: int, ignore: frozenset[str]) -> None:
@@ -166,6 +182,14 @@ def _search(
         pool=fusion.pool_multiplier * k,
         by_recency=fusion.recency_weight > 0,
     )
+
+
+def _each_text_once(scored: list[Scored], found: dict[Any, Found]) -> list[Scored]:
+    """The best of those that say exactly the same: another scope or kind may hold the text too, and so may imports."""
+    best: dict[str, Scored] = {}
+    for item in scored:
+        best.setdefault(found[item.candidate.id].content_sha256, item)
+    return list(best.values())
 
 
 def _results(scored: list[Scored], found: dict[Any, Found]) -> list[Result]:

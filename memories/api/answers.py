@@ -10,6 +10,7 @@ from memories.access import Actor
 from memories.embedding_queue import is_embedded, stamps_in_use
 from memories.history import ties, versions
 from memories.models import Memory
+from memories.recall import COUNTED
 
 if TYPE_CHECKING:
     from memories.recall import Recall, Result
@@ -150,7 +151,7 @@ def recall_answer(found: Recall, actor: Actor) -> dict[str, Any]:
         "results": [
             result_answer(result) | {"superseded_by": successors.get(result.memory.pk)} for result in found.results
         ],
-        "notices": list(found.notices),
+        "notices": [*found.notices, *(one.said(most=COUNTED) for one in found.without)],
         "policy": found.policy,
         "took_ms": found.took_ms,
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -11,14 +11,14 @@ from django.urls import reverse
 from django.utils import timezone
 
 from memories.access import Actor, actor_for_request, readable_scopes, scope_for
-from memories.ageing import AGE_BUCKETS
+from memories.ageing import AGE_BUCKETS, Rules
 from memories.configuration import ranking_rules
 from memories.errors import ValidationFailed
-from memories.facets import ALL, FEED, Choice, Facets, facets, narrowed, without_each
+from memories.facets import ALL, FEED, Choice, Facets, Without, facets, narrowed, without_each
 from memories.models import Kind, Memory
 from memories.paging import page_of
 from memories.presentation import AUTHOR_WORDS, result_row, row_of, scope_names
-from memories.recall import MOST_RESULTS, Recall, recall
+from memories.recall import COUNTED, MOST_RESULTS, Recall, recall
 from memories.views.fragments import is_fragment, page_or_part
 
 PAGE: Final = 40
@@ -51,8 +51,6 @@ def memory_list(request: HttpRequest) -> HttpResponse:
     try:
         choice = _choice(actor, asked)
         context |= _searched(actor, asked, choice, request) if asked.get("q") else _feed(actor, asked, choice, request)
-        if choice.in_force and not context["rows"] and not request.GET.get("cursor"):
-            context["without"] = _without(actor, asked, choice)
         context["filters"] = [] if is_fragment(request) else _filters(actor, asked, choice)
     except ValidationFailed as error:
         context |= {"problem": error.message, "rows": [], "filters": []}
@@ -86,8 +84,10 @@ def _feed(actor: Actor, asked: dict[str, str], choice: Choice, request: HttpRequ
     rules, now = ranking_rules(), timezone.now()
     rows = narrowed(Memory.objects.visible_to(actor), choice, rules, now)
     page, cursor = page_of(rows.for_list(), cursor=request.GET.get("cursor"), size=PAGE)
+    questioned = () if page or request.GET.get("cursor") else _hidden(actor, choice, rules, now)
     return {
         "rows": [row_of(memory, rules, now) for memory in page],
+        "without": _offers(asked, questioned),
         "next_url": _link(asked, cursor=cursor) if cursor else None,
         "total": None if request.GET.get("cursor") else rows.count(),
         "state_hint": STATE_HINTS[choice.state],
@@ -102,6 +102,7 @@ def _searched(actor: Actor, asked: dict[str, str], choice: Choice, request: Http
     return {
         "rows": [result_row(result, best, rules, now) for result in found.results],
         "notices": found.notices,
+        "without": _offers(asked, found.without, most=COUNTED),
         "took_ms": found.took_ms,
         "more_url": _link(asked, all="1") if len(found.results) == k < MOST_RESULTS else None,
         "searched": True,
@@ -125,24 +126,19 @@ def _recalled(actor: Actor, asked: dict[str, str], choice: Choice, k: int) -> Re
     )
 
 
-def _without(actor: Actor, asked: dict[str, str], choice: Choice) -> list[dict[str, str]]:
+def _hidden(actor: Actor, choice: Choice, rules: Rules, now: datetime) -> tuple[Without, ...]:
+    return without_each(choice, lambda wider: narrowed(Memory.objects.visible_to(actor), wider, rules, now).count())
+
+
+def _offers(asked: dict[str, str], without: tuple[Without, ...], *, most: int | None = None) -> list[dict[str, str]]:
     """What each filter of an empty list hides, and the address without it."""
-    rules, now = ranking_rules(), timezone.now()
-
-    def found(wider: Choice) -> int:
-        return len(_recalled(actor, asked, wider, SEARCHED).results)
-
-    def counted(wider: Choice) -> int:
-        return narrowed(Memory.objects.visible_to(actor), wider, rules, now).count()
-
-    searching = "q" in asked
     return [
         {
-            "text": one.said(most=SEARCHED if searching else None),
+            "text": one.said(most=most),
             "href": _link(_fewer(asked, one.filter)) if one.found else "",
             "remove": "Remove every filter" if one.filter == ALL else "Remove this filter",
         }
-        for one in without_each(choice, found if searching else counted)
+        for one in without
     ]
 
 

@@ -39,14 +39,14 @@ def ids(results: list[Result]) -> list:
     return [result.memory.pk for result in results]
 
 
-def first_by_meaning(scope: Scope, **overrides: Any) -> Memory:
-    return make_memory("alpha in the first place by meaning", scope=scope, vector=at_cosine(0.9), **overrides)
+def first_by_meaning(scope: Scope, content: str = "alpha in the first place by meaning", **overrides: Any) -> Memory:
+    return make_memory(content, scope=scope, vector=at_cosine(0.9), **overrides)
 
 
-def first_by_words(scope: Scope, **overrides: Any) -> Memory:
-    return make_memory("alpha beta", scope=scope, vector=at_cosine(0.8), **overrides)
+def first_by_words(scope: Scope, content: str = "alpha beta", **overrides: Any) -> Memory:
+    return make_memory(content, scope=scope, vector=at_cosine(0.8), **overrides)
 
 
 def equally_relevant(scope: Scope, first: dict[str, Any], second: dict[str, Any]) -> tuple[Memory, Memory]:
-    """Two memories that match the query alike, so that their relevance is the same."""
-    return first_by_words(scope, **first), first_by_words(scope, **second)
+    """Two memories that match the query alike, so that their relevance is the same; of one text there is one result."""
+    return first_by_words(scope, "alpha beta one", **first), first_by_words(scope, "alpha beta two", **second)

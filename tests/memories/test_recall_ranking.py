@@ -1,9 +1,13 @@
+from datetime import timedelta
+
 import pytest
 from django.utils import timezone
 
 from memories import embedding_queue
 from memories.access import actor_for_user
+from memories.fusion import FusionRule
 from memories.models import FusionConfig, RankingConfig, Reinforcement
+from memories.ranking import rank
 from memories.recall import recall
 from memories.services import remember
 from tests.factories import at_cosine, make_memory, unit
@@ -12,6 +16,8 @@ from tests.memories.searching import equally_relevant, find_in, first_by_meaning
 pytestmark = pytest.mark.django_db
 
 NOW = timezone.now()
+DAY = timedelta(days=1)
+SIX = ("one", "two", "three", "four", "five", "six")
 
 
 def scores(results):
@@ -42,6 +48,30 @@ def test_the_top_of_both_legs_is_worth_two_sixty_firsts_and_of_one_leg_one(scope
     make_memory("alone", scope=scope, vector=unit(1))
     (alone, *_) = find_in(scope, "zeta")
     assert alone.fused.value == pytest.approx(1 / 61)
+
+
+@pytest.mark.behaviour("G27")
+def test_the_fused_score_is_the_weighed_sum_over_sixty_plus_the_place_in_each_leg(scope):
+    FusionConfig.objects.update(method="rrf", vector_weight=1, text_weight=1, recency_weight=0.5)
+    for number in range(6):
+        make_memory(f"alpha {'beta ' * (number % 3)}{number}", scope=scope, age_days=number, vector=unit(1, number))
+    make_memory("gamma", scope=scope, age_days=9)
+    results = find_in(scope)
+    assert len(results) == 7
+    for result in results:
+        legs_found = ((1, result.ranks.vector), (1, result.ranks.text), (0.5, result.ranks.recency))
+        assert result.ranks.recency
+        assert result.fused.value == pytest.approx(sum(weight / (60 + rank) for weight, rank in legs_found if rank))
+
+
+@pytest.mark.behaviour("G27")
+def test_with_weight_on_recency_alone_the_newest_comes_first(scope):
+    days = [5, 0, 3, 9, 1]
+    made = {age: first_by_meaning(scope, age_days=age, content=f"alpha {age}") for age in days}
+    found = [hit.candidate for hit in legs(scope, by_recency=True)]
+    rule = FusionRule(method="rrf", vector_weight=0, text_weight=0, recency_weight=1)
+    ranked = rank(found, now=NOW, rules={}, fusion=rule, ignore=frozenset({"age"}))
+    assert [scored.candidate.id for scored in ranked] == [made[age].pk for age in sorted(days)]
 
 
 @pytest.mark.behaviour("Z11")
@@ -91,9 +121,37 @@ def test_equal_scores_come_newest_first_and_always_in_the_same_order(scope):
 
 
 @pytest.mark.behaviour("Z17")
-def test_of_one_instant_and_one_text_the_id_decides(scope):
-    six = [make_memory("alpha", scope=scope, created_at=NOW, kind=kind) for kind in ("fact",) * 6]
-    assert ids(find_in(scope)) == sorted(memory.pk for memory in six)
+@pytest.mark.behaviour("G26")
+def test_six_of_one_instant_that_match_alike_come_by_id_and_never_rotate(scope):
+    six = [make_memory(f"alpha {name}", scope=scope, created_at=NOW, vector=at_cosine(0.5)) for name in SIX]
+    by_id = sorted(memory.pk for memory in six)
+    for _ in range(6):
+        results = find_in(scope)
+        assert len({result.score for result in results}) == 1
+        assert ids(results) == by_id
+
+
+@pytest.mark.behaviour("G26")
+def test_the_order_is_by_score_then_newer_then_id(scope):
+    no_age = {"ignore": frozenset({"age"})}
+    older, newer = equally_relevant(scope, {"created_at": NOW - DAY}, {"created_at": NOW})
+    noon = {"scope": scope, "created_at": NOW - DAY / 2, "vector": at_cosine(0.8)}
+    twins = [make_memory(f"alpha beta at noon {name}", **noon) for name in SIX]
+    worse = make_memory("alpha beta provisional", scope=scope, created_at=NOW, provenance=0, vector=at_cosine(0.8))
+    between = sorted(memory.pk for memory in twins)
+    assert ids(find_in(scope, **no_age)) == [newer.pk, *between, older.pk, worse.pk]
+
+
+@pytest.mark.behaviour("G25")
+def test_weight_is_no_part_of_the_order(scope):
+    one, two = equally_relevant(scope, {"created_at": NOW, "weight": 1}, {"created_at": NOW, "weight": 0})
+    before = scores(find_in(scope, as_of=NOW))
+    for weights in ((0, 1), (0.001, 0.5)):
+        for memory, memory.weight in zip((one, two), weights, strict=True):
+            memory.save(update_fields=["weight"])
+        after = scores(find_in(scope, as_of=NOW))
+        assert list(after) == list(before) == sorted((one.pk, two.pk))
+        assert after == before
 
 
 @pytest.mark.behaviour("Z19")
