@@ -17,6 +17,7 @@ from memories.paging import page_of
 from memories.querysets import MemoryQuerySet
 from memories.recall import recall
 from memories.services import EntitySpec, LinkSpec
+from memories.services.accesses import note_accesses
 
 router = Router()
 ERRORS = dict.fromkeys((400, 401, 403, 404, 409, 413, 500), shapes.ErrorOut)
@@ -147,6 +148,7 @@ def unpin_memory(request: HttpRequest, memory_id: str) -> Any:
 def recall_memories(request: HttpRequest, body: shapes.RecallIn) -> Any:
     actor = acting(request)
     found = recall(actor=actor, **(body.dict() | {"ignore": frozenset(body.ignore)}))
+    note_accesses([result.memory.pk for result in found.results])
     return answers.recall_answer(found, actor)
 
 

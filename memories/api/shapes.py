@@ -72,7 +72,7 @@ class RecallIn(Request):
     query: Text
     scopes: list[Text] | None = Field(default=None, max_length=100)
     kinds: list[Text] | None = Field(default=None, max_length=100)
-    k: int = 10
+    k: int = Field(default=10, description="At most so many, from 1 to 50, and each text once.")
     as_of: datetime | None = Field(default=None, description="Search what stood at this moment, which has been.")
     ignore: list[Ignored] = Field(default_factory=list, max_length=10)
 

@@ -1,0 +1,24 @@
+"""What agents were given, so that a scope which keeps by last access knows what is still in use."""
+
+import logging
+from collections.abc import Collection
+from uuid import UUID
+
+from django.db import DatabaseError, InterfaceError, connection
+
+from memories.sql import load
+
+logger = logging.getLogger(__name__)
+
+
+def note_accesses(returned: Collection[UUID]) -> None:
+    """One more access of each memory, at this moment. Never fails and never waits: of two accesses at the very same
+    moment one may stand for both."""
+    if not returned:
+        return
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute(load("note_accesses"), {"returned": list(returned)})
+    except (DatabaseError, InterfaceError):
+        # The answer is complete without it, and an agent can do nothing about a count.
+        logger.exception("The access of %d memories could not be noted", len(returned))
