@@ -151,6 +151,8 @@ class Memory(models.Model):
             ),
         ]
         indexes = [
+            # The memory list of several scopes, or with what was forgotten among it.
+            models.Index(fields=["-created_at", "-id"], name="memory_recent"),
             # The memory list and "newest first" of one scope.
             models.Index(
                 fields=["scope", "-created_at", "-id"],

@@ -2,20 +2,25 @@
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 
 import numpy as np
 import pytest
 from django.db import connection, connections, transaction
+from django.utils import timezone
 
 from memories.candidates import Filters, Search, _parameters, _statement, candidates
-from memories.models import Scope, User
+from memories.configuration import ranking_rules
+from memories.facets import Choice, narrowed
+from memories.models import Memory, Scope, User
 from memories.words import words_of
-from tests.factories import MODEL, MODEL_VERSION, make_scope, make_user
+from tests.factories import MODEL, MODEL_VERSION, make_memory, make_scope, make_user
 from tests.memories.searching import meaning
 
 pytestmark = pytest.mark.django_db
 
 ROWS = 5000
+SMALL = 20
 FILL = """
 WITH made AS (
     INSERT INTO memories (id, scope_id, kind, content, content_sha256, provenance, author_kind, agent, session, source,
@@ -55,15 +60,23 @@ def crowd(django_db_setup, django_db_blocker):
         User.objects.filter(pk=scope.owner_id).delete()
 
 
+@pytest.fixture
+def small_scope(crowd):
+    scope = make_scope(crowd.owner)
+    for number in range(SMALL):
+        make_memory(f"note {number}", scope=scope, vector=np.random.default_rng(number).uniform(0, 2, size=384))
+    return scope
+
+
 def search_in(scope, query="topicf", *, seed=1, **more):
     vector = np.random.default_rng(seed).uniform(0, 2, size=384)
     filters = {name: more.pop(name) for name in list(more) if name in Filters.__dataclass_fields__}
     return Search(Filters(scopes={scope.pk}, **filters), words_of(query), meaning(vector), **more)
 
 
-def plan_nodes(search):
+def plan_nodes(statement, parameters):
     with connection.cursor() as cursor:
-        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {_statement(search)}", _parameters(search))
+        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}", parameters)
         answer = cursor.fetchone()[0]
     return list(nodes(json.loads(answer)[0]["Plan"] if isinstance(answer, str) else answer[0]["Plan"]))
 
@@ -76,15 +89,51 @@ def nodes(node):
 
 def scans(search):
     """Index scans that ran, and the tables read from end to end."""
-    ran = [node for node in plan_nodes(search) if node["Actual Loops"]]
-    whole = [node for node in ran if node["Node Type"] == "Seq Scan" and node["Actual Rows"] >= ROWS]
+    return scans_of(_statement(search), _parameters(search))
+
+
+def scans_of(statement, parameters):
+    ran = [node for node in plan_nodes(statement, parameters) if node["Actual Loops"]]
+    whole = [node for node in ran if node["Node Type"] == "Seq Scan" and rows_read(node) >= ROWS]
     return {node["Index Name"] for node in ran if "Index Name" in node}, [node["Relation Name"] for node in whole]
 
 
+def rows_read(node):
+    """Let through or not, in all loops and by all workers together."""
+    return (node["Actual Rows"] + node.get("Rows Removed by Filter", 0)) * node["Actual Loops"]
+
+
+def scans_of_page(rows, *, size=40):
+    """The same of one page of a list, which reads one row more to know whether there is another page."""
+    return scans_of(*rows.order_by("-created_at", "-pk")[: size + 1].query.sql_with_params())
+
+
+@pytest.mark.behaviour("F29")
 def test_both_partial_indexes_serve_a_recall_and_no_big_table_is_read_whole(crowd):
     indexes, read_whole = scans(search_in(crowd))
     assert {"embedding_live_hnsw_384", "window_live_document"} <= indexes
     assert read_whole == []
+
+
+@pytest.mark.behaviour("F29")
+def test_a_recall_in_one_small_scope_beside_a_huge_one_reads_no_big_table_whole(crowd, small_scope):
+    assert scans(search_in(small_scope, "note"))[1] == []
+    assert len(candidates(search_in(small_scope, "note")).found) == SMALL
+
+
+@pytest.mark.behaviour("F29")
+@pytest.mark.parametrize("state", ["live", ""])
+def test_a_page_of_the_list_reads_no_big_table_whole(crowd, small_scope, state):
+    for scopes in ([crowd.pk], [small_scope.pk], [crowd.pk, small_scope.pk]):
+        rows = narrowed(Memory.objects.in_scopes(scopes), Choice(state=state), ranking_rules(), timezone.now())
+        assert scans_of_page(rows.for_list())[1] == []
+
+
+@pytest.mark.behaviour("F29")
+def test_a_page_far_down_the_list_reads_no_big_table_whole(crowd):
+    behind = timezone.now() - timedelta(hours=ROWS // 2)
+    rows = Memory.objects.in_scopes([crowd.pk]).live().filter(created_at__lt=behind)
+    assert scans_of_page(rows.for_list())[1] == []
 
 
 def test_with_a_rare_kind_the_few_are_compared_one_by_one(crowd):
