@@ -15,7 +15,7 @@ from memories.fusion import Background
 from memories.ranking import Candidate
 from memories.sql import load
 from memories.words import Word
-from zeromemory.lib.prepared import prepared_cursor
+from zeromemory.lib.numbered import numbered_cursor
 
 NO_DIMENSIONS: Final = 384  # for the casts of a query that has no vector
 # A memory of many windows may take several of the nearest places, so more windows are read than memories wanted.
@@ -139,7 +139,7 @@ def _joined(found: list[Found], more: list[Found], *, places_taken: int, places:
 
 
 def _round_trip(search: Search) -> list[dict[str, Any]]:
-    with prepared_cursor() as cursor:
+    with numbered_cursor() as cursor:
         cursor.execute(_statement(search), _parameters(search))
         names = [column.name for column in cursor.description]
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
