@@ -92,13 +92,13 @@ def test_a_document_becomes_a_memory_with_its_date_session_and_speaker(small):
         beans, oven = (Memory.objects.get(external_id=id) for id in ("g/1", "k/1"))
         assert beans.content == "Gardener: The beans were planted in April."
         assert (beans.session, beans.source, beans.kind) == ("one", "", "fact")
-        assert beans.created_at == small.documents[0].time + timedelta(seconds=0)
+        assert beans.created_at == small.documents[0].time
         assert [(entity.name, entity.type) for entity in beans.entities.all()] == [("Gardener", "person")]
         assert (oven.content, oven.created_at) == ("The oven runs hot.", corpus.UNDATED)
         assert not oven.entities.exists()
         assert beans.scope_id != oven.scope_id
         assert not Memory.objects.filter(embedded_at=None).exists()
-    assert corpus.created_at(small.documents[2]) - small.documents[2].time == timedelta(seconds=2)
+    assert corpus.created_at(small.documents[2]) - small.documents[2].time == 2 * corpus.TURN
 
 
 def test_without_speakers_only_the_words_are_stored(small):
@@ -191,10 +191,11 @@ def test_a_leg_of_weight_nothing_finds_nothing(small):
     with corpus.opened(small) as stored:
         bench = bench_of(stored)
         asked = bench.asked[1]
-        words = replace(bench.fusion, vector_weight=0)
-        found, _ = bench._candidates(asked, words)
-        by_words = bench._ranked(asked, found, words, NO_AGE)
-    assert len(found) == 3
+        words = replace(bench.fusion, **SYSTEMS[-1].fusion)
+        searched, _ = bench._candidates(asked, words)
+        by_words = bench._ranked(asked, searched, words, NO_AGE)
+    assert SYSTEMS[-1].name.startswith("words alone")
+    assert len(searched.candidates) == 3
     assert by_words == ["g/3"]
 
 
