@@ -99,6 +99,12 @@ def test_the_password_is_posted_from_the_page(mine, owner):
     assert change_password(strict).status_code == 403
 
 
+def test_the_page_of_the_embedder_is_found_from_here(mine):
+    links = [link.attributes["href"] for link in Html(mine.get("/settings/")).all("a")]
+    assert reverse("embedder_page") in links
+    assert mine.get(reverse("embedder_page")).status_code == 200
+
+
 def test_the_page_tells_how_memories_are_found(mine, settings):
     assert "Embedder local:all-MiniLM-L6-v2-int8, version" in text_of(mine.get("/settings/"))
     settings.EMBEDDER = "none"
