@@ -39,10 +39,12 @@ kept AS MATERIALIZED (
     ORDER BY identifier DESC, place
     LIMIT 63
 ),
--- Only the rarest words choose candidates: as many as the budget of windows allows, and one at least. The common ones
--- count for what the rare ones have found.
+-- Only the rarest words choose candidates, as many as the budget of windows allows. The common ones count for what the
+-- rare ones have found.
 words AS MATERIALIZED (
-    SELECT *, row_number() OVER rarest = 1 OR sum(share) OVER rarest * (SELECT windows FROM size) <= %(budget)s AS chooses
+    SELECT
+        *, row_number() OVER rarest AS rarity,
+        sum(share) OVER rarest * (SELECT windows FROM size) <= %(budget)s AS chooses
     FROM kept
     WINDOW rarest AS (ORDER BY share, bit)
 ),
@@ -51,7 +53,7 @@ asked AS MATERIALIZED (
         string_agg('(' || query::text || ')', ' | ')::tsquery AS any_word,
         coalesce(bit_or(1::bigint << bit::integer) FILTER (WHERE identifier), 0) AS identifiers,
         coalesce(bool_and(identifier), false) AS only_identifiers,
-        coalesce(bool_and(chooses), true) AS all_choose
+        coalesce(bool_and(chooses), true) AS all_choose, coalesce(bool_or(chooses), true) AS some_choose
     FROM words
 ),
 -- Two words that stand side by side in the query, at most two stop words between them.
@@ -72,20 +74,38 @@ few AS MATERIALIZED (
 exact AS MATERIALIZED (
     SELECT count(*) <= %(exact_up_to)s AS chosen, count(*) AS memories FROM few
 ),
+-- Where even the rarest word is common, texts that hold two of the three rarest choose, and some that hold the rarest.
+two_rare AS MATERIALIZED (
+    SELECT one.query && other.query AS query, 1::bigint << one.bit::integer | 1::bigint << other.bit::integer AS mask
+    FROM words AS one
+    JOIN words AS other ON one.rarity < other.rarity AND other.rarity <= 3
+    WHERE NOT (SELECT some_choose FROM asked) AND NOT (SELECT chosen FROM exact)
+),
 -- Filters wait for the shortlist, so that a word of a thousand texts costs no thousand look-ups; but few are few.
 hits AS MATERIALIZED (
-    SELECT w.memory_id, w.id AS window_id, words.bit::integer AS bit
+    SELECT w.memory_id, w.id AS window_id, words.bit::integer AS bit, 1::bigint << words.bit::integer AS mask
     FROM words
     JOIN memory_window w ON w.document @@ words.query AND {live_window}
     WHERE words.chooses AND (NOT (SELECT chosen FROM exact) OR w.memory_id IN (SELECT id FROM few))
     UNION ALL
-    SELECT w.memory_id, w.id, words.bit::integer
+    SELECT w.memory_id, w.id, words.bit::integer, 1::bigint << words.bit::integer
     FROM few
     JOIN memory_window w ON w.memory_id = few.id
     JOIN words ON NOT words.chooses AND w.document @@ words.query
     WHERE (SELECT chosen FROM exact) AND NOT (SELECT all_choose FROM asked)
     UNION ALL
-    SELECT m.id, w.id, NULL
+    SELECT w.memory_id, w.id, NULL, two_rare.mask
+    FROM two_rare
+    JOIN memory_window w ON w.document @@ two_rare.query AND {live_window}
+    UNION ALL (
+        SELECT w.memory_id, w.id, NULL, 1::bigint << words.bit::integer
+        FROM words
+        JOIN memory_window w ON w.document @@ words.query AND {live_window}
+        WHERE words.rarity = 1 AND NOT (SELECT some_choose FROM asked) AND NOT (SELECT chosen FROM exact)
+        LIMIT %(budget)s
+    )
+    UNION ALL
+    SELECT m.id, w.id, NULL, 0
     FROM memories m
     LEFT JOIN memory_window w ON w.memory_id = m.id AND w.position = 0
     WHERE m.id = %(direct)s::uuid AND {live_memory}
@@ -108,7 +128,7 @@ worth AS MATERIALIZED (
     SELECT greatest(coalesce(sum(idf), 0), 1e-9) AS most FROM weighed
 ),
 window_hits AS MATERIALIZED (
-    SELECT memory_id, window_id, coalesce(bit_or(1::bigint << bit), 0) AS matched
+    SELECT memory_id, window_id, bit_or(mask) AS matched
     FROM hits
     GROUP BY memory_id, window_id
 ),
@@ -130,18 +150,19 @@ memory_worth AS MATERIALIZED (
         (SELECT coalesce(sum(idf), 0) FROM weighed WHERE matched >> bit & 1 = 1) AS idf
     FROM (SELECT DISTINCT matched FROM memory_hits) AS masks
 ),
+-- Ordered before the filters are looked up and not again after: the look-ups end with the list.
 shortlist AS MATERIALIZED (
     SELECT ordered.memory_id, window_id, created_at, matched
     FROM (
         SELECT
-            memory_id, window_id, memory_hits.matched, identifiers, idf,
-            coalesce(memory_id = %(direct)s::uuid, false) AS pasted
+            memory_id, window_id, memory_hits.matched, idf,
+            identifiers + CASE WHEN memory_id = %(direct)s::uuid THEN 64 ELSE 0 END AS exactly
         FROM memory_hits
         JOIN memory_worth USING (matched)
-        ORDER BY pasted DESC, identifiers DESC, idf DESC, memory_id DESC
+        ORDER BY exactly DESC, idf DESC, memory_id DESC
     ) AS ordered,
     LATERAL (SELECT m.created_at FROM memories m WHERE m.id = ordered.memory_id AND {filters} OFFSET 0) AS visible
-    ORDER BY pasted DESC, identifiers DESC, idf DESC, ordered.memory_id DESC
+    ORDER BY exactly DESC, idf DESC, ordered.memory_id DESC
     LIMIT 2 * %(pool)s
 ),
 -- Exactly what was pasted first, then identifiers, then the most of the query by rarity, the densest, the newest.
@@ -199,7 +220,7 @@ indexed AS MATERIALIZED (
     ORDER BY e.vector::halfvec({dimensions}) <=> (
         SELECT %(vector)s::halfvec({dimensions})
         WHERE set_config('hnsw.iterative_scan', 'relaxed_order', true) IS NOT NULL
-          AND set_config('hnsw.ef_search', '100', true) IS NOT NULL
+          AND set_config('hnsw.ef_search', '200', true) IS NOT NULL
     )
     LIMIT %(windows)s
 ),
