@@ -22,12 +22,12 @@ RRF: Final = "rrf"
 LOG_LINEAR: Final = "log_linear"
 METHODS: Final = (LOG_LINEAR, RRF)
 
-DEFAULT_CONTRAST: Final = 2.0
+DEFAULT_CONTRAST: Final = 3.0
 
 # Turns of one conversation come seconds to minutes apart; what was learned an hour later is another matter.
 COMPANY_HALF_SECONDS: Final = 480.0
 COMPANY_WITHIN_SECONDS: Final = 3600.0
-DOUBT: Final = 2.0  # natural log of odds
+DOUBT: Final = 5.0  # natural log of odds
 # Standard deviations above the best that chance would give, at which trust in the vector leg is full.
 FULL_TRUST: Final = 3.0
 
@@ -44,14 +44,14 @@ class Weights:
     the same hour, halved with every eight minutes between them.
     """
 
-    meaning: float = 4.0
+    meaning: float = 3.0
     words: float = 4.0
-    trusted_meaning: float = 18.0
-    trusted_words: float = -2.0
-    phrase: float = 1.0
+    trusted_meaning: float = 28.0
+    trusted_words: float = -5.0
+    phrase: float = 1.5
     identifier: float = 4.0
-    named: float = 2.5
-    company: float = 4.0
+    named: float = 3.0
+    company: float = 5.0
 
 
 FEATURES: Final = tuple(entry.name for entry in fields(Weights))

@@ -6,13 +6,13 @@ from django.db import migrations, models
 def take_over(apps, schema_editor):
     """Whoever never changed the fusion gets the new one; whoever did keeps reciprocal ranks and their numbers."""
     fusion, weights = apps.get_model("memories", "FusionConfig"), apps.get_model("memories", "FusionWeights")
-    fusion.objects.filter(version=1, contrast=8).update(contrast=2)
+    fusion.objects.filter(version=1, contrast=8).update(contrast=3)
     fusion.objects.filter(version__gt=1).update(method="rrf")
     weights.objects.create(id=1)
 
 
 def give_back(apps, schema_editor):
-    apps.get_model("memories", "FusionConfig").objects.filter(version=1, contrast=2).update(contrast=8)
+    apps.get_model("memories", "FusionConfig").objects.filter(version=1, contrast=3).update(contrast=8)
 
 
 class Migration(migrations.Migration):
@@ -25,26 +25,26 @@ class Migration(migrations.Migration):
             name="FusionWeights",
             fields=[
                 ("id", models.PositiveSmallIntegerField(default=1, editable=False, primary_key=True, serialize=False)),
-                ("meaning", models.FloatField(default=4, help_text="Cosine similarity.")),
+                ("meaning", models.FloatField(default=3, help_text="Cosine similarity.")),
                 (
                     "words",
                     models.FloatField(default=4, help_text="Share of the query's words found, weighed by rarity."),
                 ),
                 (
                     "trusted_meaning",
-                    models.FloatField(default=18, help_text="Cosine similarity times trust in the vector leg."),
+                    models.FloatField(default=28, help_text="Cosine similarity times trust in the vector leg."),
                 ),
                 (
                     "trusted_words",
-                    models.FloatField(default=-2, help_text="Share of words times trust in the vector leg."),
+                    models.FloatField(default=-5, help_text="Share of words times trust in the vector leg."),
                 ),
-                ("phrase", models.FloatField(default=1, help_text="Share of neighbouring words found side by side.")),
+                ("phrase", models.FloatField(default=1.5, help_text="Share of neighbouring words found side by side.")),
                 (
                     "identifier",
                     models.FloatField(default=4, help_text="Share of identifiers and quoted phrases found."),
                 ),
-                ("named", models.FloatField(default=2.5, help_text="The query names the speaker, agent or an entity.")),
-                ("company", models.FloatField(default=4, help_text="The best match learned at about the same time.")),
+                ("named", models.FloatField(default=3, help_text="The query names the speaker, agent or an entity.")),
+                ("company", models.FloatField(default=5, help_text="The best match learned at about the same time.")),
                 ("version", models.PositiveIntegerField(default=1, editable=False)),
                 ("updated_at", models.DateTimeField(auto_now=True)),
             ],
@@ -63,14 +63,14 @@ class Migration(migrations.Migration):
                     ("rrf", "Reciprocal rank fusion: places alone"),
                 ],
                 default="log_linear",
-                help_text="Contrast means something else to each: 2 suits log-linear, 8 suits reciprocal ranks.",
+                help_text="Contrast means something else to each: 3 suits log-linear, 8 suits reciprocal ranks.",
                 max_length=12,
             ),
         ),
         migrations.AlterField(
             model_name="fusionconfig",
             name="contrast",
-            field=models.FloatField(default=2),
+            field=models.FloatField(default=3),
         ),
         migrations.AddConstraint(
             model_name="fusionconfig",

@@ -49,14 +49,14 @@ class FusionConfig(models.Model):
         max_length=12,
         choices=Method,
         default=Method.LOG_LINEAR,
-        help_text="Contrast means something else to each: 2 suits log-linear, 8 suits reciprocal ranks.",
+        help_text="Contrast means something else to each: 3 suits log-linear, 8 suits reciprocal ranks.",
     )
     rrf_k = models.FloatField(default=60)
     pool_multiplier = models.PositiveSmallIntegerField(default=4)
     vector_weight = models.FloatField(default=1)
     text_weight = models.FloatField(default=1)
     recency_weight = models.FloatField(default=0)
-    contrast = models.FloatField(default=2)
+    contrast = models.FloatField(default=3)
     version = models.PositiveIntegerField(default=1, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
 
@@ -92,14 +92,14 @@ class FusionWeights(models.Model):
     """The single row of the log-linear model's weights. A missing row behaves as the untrained ones."""
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
-    meaning = models.FloatField(default=4, help_text="Cosine similarity.")
+    meaning = models.FloatField(default=3, help_text="Cosine similarity.")
     words = models.FloatField(default=4, help_text="Share of the query's words found, weighed by rarity.")
-    trusted_meaning = models.FloatField(default=18, help_text="Cosine similarity times trust in the vector leg.")
-    trusted_words = models.FloatField(default=-2, help_text="Share of words times trust in the vector leg.")
-    phrase = models.FloatField(default=1, help_text="Share of neighbouring words found side by side.")
+    trusted_meaning = models.FloatField(default=28, help_text="Cosine similarity times trust in the vector leg.")
+    trusted_words = models.FloatField(default=-5, help_text="Share of words times trust in the vector leg.")
+    phrase = models.FloatField(default=1.5, help_text="Share of neighbouring words found side by side.")
     identifier = models.FloatField(default=4, help_text="Share of identifiers and quoted phrases found.")
-    named = models.FloatField(default=2.5, help_text="The query names the speaker, agent or an entity.")
-    company = models.FloatField(default=4, help_text="The best match learned at about the same time.")
+    named = models.FloatField(default=3, help_text="The query names the speaker, agent or an entity.")
+    company = models.FloatField(default=5, help_text="The best match learned at about the same time.")
     version = models.PositiveIntegerField(default=1, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
 

@@ -89,7 +89,9 @@ def test_the_value_is_told_by_its_total_and_the_best(found: list[Evidence], back
 
 
 def test_the_best_is_one_and_a_near_one_is_hardly_less() -> None:
-    best, near, far = values(make_evidence(), make_evidence(coverage=0.4), make_evidence(coverage=0.0, similarity=0.0))
+    best, near, far = values(
+        make_evidence(), make_evidence(coverage=0.4), make_evidence(coverage=0.0, similarity=0.0, minutes=90)
+    )
     assert best == 1
     assert near > 0.9
     assert far < 0.05
