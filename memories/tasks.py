@@ -1,9 +1,13 @@
 """Background work on memories: ids in, one call, return. Safe to run twice and to lose."""
 
+from typing import Final
+
 from celery import shared_task
 
 from memories import embedding_queue
 from memories.models import Memory
+
+ONE_BELL_SECONDS: Final = 5.0  # other tasks wait meanwhile
 
 
 def ring_for(memory: Memory) -> None:
@@ -13,7 +17,10 @@ def ring_for(memory: Memory) -> None:
 
 @shared_task
 def embed_memory(memory_id: str) -> None:
-    embedding_queue.embed_one(memory_id)
+    """This one first, because somebody may be about to look for it; then what else waits, because one bell for each of a
+    thousand memories would otherwise be answered one memory at a time."""
+    if embedding_queue.embed_one(memory_id):
+        embedding_queue.embed_waiting(seconds=ONE_BELL_SECONDS)
 
 
 @shared_task

@@ -304,7 +304,7 @@ if BROKER_URL.startswith("filesystem://"):
         "data_folder_out": str(BROKER_FOLDER / "queue"),
         "control_folder": str(BROKER_FOLDER / "control"),
         "taken_folder": str(BROKER_FOLDER / "taken"),  # on the same disk, so that taking a message is one rename
-        "polling_interval": 0.25,  # seconds
+        "polling_interval": 0.05,  # seconds; between two looks into an empty folder
     }
 
 # Embedding -----------------------------------------------------------------------------------

@@ -77,6 +77,13 @@ def test_the_task_embeds_every_window_with_the_stamp_of_its_model(write):
     assert stamps == {(embedder.name, embedder.version, 384, True)}
 
 
+def test_one_bell_is_enough_for_all_that_waits(write):
+    first, *others = (write(f"note {number}") for number in range(40))
+    embed_memory(str(first.pk))
+    assert Memory.objects.filter(embedded_at=None).count() == 0
+    assert len(others) == 39
+
+
 def test_embedding_twice_changes_nothing_the_second_time(write):
     memory = write("once")
     embed_memory(str(memory.pk))
