@@ -17,7 +17,7 @@ def ring_for(memory: Memory) -> None:
 
 @shared_task
 def embed_memory(memory_id: str) -> None:
-    """This one first, because somebody may be about to look for it; then what else waits, because one bell for each of a
+    """This one first, because somebody may be about to look for it; then what else waits, because the bells of a
     thousand memories would otherwise be answered one memory at a time."""
     if embedding_queue.embed_one(memory_id):
         embedding_queue.embed_waiting(seconds=ONE_BELL_SECONDS)
