@@ -1,7 +1,7 @@
 # Zero Memory. `make demo` starts everything with a demo corpus; `make` lists the other targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up test check lint bench eval lock environment environment-dev
+.PHONY: help demo up test check lint bench bench-peers eval lock environment environment-dev
 
 PYTHON_IN := .venv/bin/python
 MANAGE := $(PYTHON_IN) manage.py
@@ -10,7 +10,7 @@ PROCESSES ?= auto
 export PYTHON
 
 help:
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
 
 demo: environment  ## everything from nothing, with a demo corpus
 	@exec $(MANAGE) demo
@@ -31,8 +31,11 @@ lint: environment-dev  ## everything in check but the tests
 	@$(PYTHON_IN) -c 'from importlinter.cli import lint_imports_command; lint_imports_command()'
 	@ZEROMEMORY_DATA=$${ZEROMEMORY_DATA:-var}/test $(MANAGE) makemigrations --check --dry-run
 
-bench: environment-dev  ## benchmarks
-	@$(PYTEST) tests/benchmarks -n 0 --benchmark-only $(ARGS)
+bench: environment  ## recall beside its floor, under load, and ingest; minutes
+	@$(PYTHON_IN) -m tests.benchmarks $(ARGS)
+
+bench-peers: environment  ## other memory stores beside this one, on a set in ZEROMEMORY_EVAL_DATA; needs the network
+	@$(PYTHON_IN) -m tests.benchmarks peers $(ARGS)
 
 eval: environment  ## retrieval and ageing evaluation
 	@$(MANAGE) evaluate $(ARGS)

@@ -1,0 +1,77 @@
+"""All figures of a run as one markdown table."""
+
+import os
+import platform
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import pairwise
+
+from tests.benchmarks.ingest import Ingest
+from tests.benchmarks.recall import Beside, Load, Times
+
+type Row = tuple[str, str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Where and when a run was made; *load* is the one-minute load average."""
+
+    at: datetime
+    cores: int
+    load: float
+    system: str
+
+    def __str__(self) -> str:
+        return f"{self.at:%-d %B %Y, %H:%M} UTC, {self.cores} cores, load {self.load:.1f}, {self.system}"
+
+
+def here() -> Machine:
+    system = f"{platform.system()}, Python {platform.python_version()}"
+    return Machine(datetime.now(UTC), os.cpu_count() or 1, os.getloadavg()[0], system)
+
+
+def markdown(recalls: Mapping[int, tuple[Beside, Load]], ingest: Ingest | None) -> str:
+    rows: list[Row] = [("measured", "memories", "figure", "aim"), ("---", "---:", "---:", "---")]
+    for size, (beside, load) in recalls.items():
+        rows += [(what, f"{size:,}", figure, aim) for what, figure, aim in _recall(beside, load)]
+    rows += _growth(recalls)
+    rows += _ingest(ingest) if ingest else []
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _recall(beside: Beside, load: Load) -> Iterator[tuple[str, str, str]]:
+    yield "embedding of the question, p50 / p95", _both(beside.embedding), ""
+    yield "HNSW, ten nearest, p50 / p95", _both(beside.nearest), ""
+    yield "of the ten, as near as the true ten", f"{beside.as_near:.3f}", ""
+    yield "words, three rarest lexemes, p50 / p95", _both(beside.matching), ""
+    yield "**floor**: the three together, p50 / p95", _both(beside.floor), ""
+    yield "**REST recall**, k = 10, p50 / p95", _both(beside.product), ""
+    yield "of it the recall itself (`took_ms`), p50 / p95", _both(beside.server), ""
+    yield "REST recall : floor, p50", f"{beside.ratio(50):.2f}", "1.5"
+    yield "REST recall : floor, p95", f"{beside.ratio(95):.2f}", "2"
+    crowd = f"{load.clients} clients for {load.seconds:.0f} s"
+    yield f"{crowd}: recalls a second", f"{load.per_second:.1f}", ""
+    yield f"{crowd}: p50 / p95", _both(load.times), ""
+    yield f"{crowd}: errors", str(len(load.errors)), "0"
+
+
+def _growth(recalls: Mapping[int, tuple[Beside, Load]]) -> Iterator[Row]:
+    sizes = sorted(recalls)
+    for smaller, larger in pairwise(sizes):
+        grown = recalls[larger][0].product.percentile(50) / recalls[smaller][0].product.percentile(50)
+        aim = "2" if larger <= 10 * smaller else ""
+        yield "REST recall p50, growth", f"{smaller:,} → {larger:,}", f"{grown:.2f}", aim
+
+
+def _ingest(ingest: Ingest) -> Iterator[Row]:
+    yield "embedder alone, texts a second", "", f"{ingest.embedder:.0f}", ""
+    yield "REST writes of 4 clients, accepted a second", "from 0", f"{ingest.accepted:.0f}", ""
+    yield "REST writes of 4 clients, embedded a second", "from 0", f"{ingest.rest:.0f}", ""
+    yield "jsonl import, embedded a second", "from 0", f"{ingest.imported:.0f}", ""
+    yield "REST writes : embedder alone", "", f"{ingest.rest / ingest.embedder:.2f}", "0.8"
+    yield "jsonl import : embedder alone", "", f"{ingest.imported / ingest.embedder:.2f}", "0.8"
+
+
+def _both(times: Times) -> str:
+    return f"{times.percentile(50):.1f} / {times.percentile(95):.1f} ms"

@@ -1,0 +1,107 @@
+"""``pytest tests/benchmarks``: the benchmarks run and say what they measured. A slow machine fails nothing."""
+
+from itertools import islice
+
+import numpy as np
+import pytest
+from django.db import connection
+
+from tests.benchmarks import corpus, databases, ingest, recall, report
+from tests.benchmarks import run as benchmarks
+from tests.benchmarks.corpus import base_vectors
+from tests.benchmarks.databases import ForeignDatabaseError
+from tests.benchmarks.ingest import Ingest
+from tests.benchmarks.recall import Beside, Load, Times
+from tests.benchmarks.texts import Writer, vocabulary
+from zeromemory.embedding import get_embedder
+
+SMALL = {
+    corpus: {"TEXTS": 60, "SMALL_SCOPES": 4},
+    recall: {"WARM_UPS": 2, "QUESTIONS": 6, "JUDGED": 2, "SECONDS": 1.0, "CLIENTS": 3},
+    ingest: {"TEXTS": 12, "WARM_UPS": 4},
+}
+ROWS = 400
+
+
+@pytest.fixture
+def small(monkeypatch, django_db_setup, django_db_blocker):
+    for module, values in SMALL.items():
+        for name, value in values.items():
+            monkeypatch.setattr(module, name, value)
+    with django_db_blocker.unblock():
+        yield
+        for part in (str(ROWS), "ingest"):
+            databases.drop(databases.name_of(part))
+
+
+def some(seconds):
+    return Times([seconds] * 3)
+
+
+def test_the_same_seed_writes_the_same_texts():
+    assert [str(text) for text in Writer(3).texts(5)] == [str(text) for text in Writer(3).texts(5)]
+    assert [str(text) for text in Writer(3).texts(5)] != [str(text) for text in Writer(4).texts(5)]
+
+
+def test_no_question_is_asked_twice():
+    about = Writer(3).texts(20)
+    asked = list(islice(Writer(4).questions(about), 500))
+    assert len(set(asked)) == 500
+
+
+def test_frequent_words_come_first_and_texts_are_mostly_made_of_them():
+    counted = [word for text in Writer(3).texts(300) for word in text.words if word in vocabulary()[:100]]
+    everything = [word for text in Writer(3).texts(300) for word in text.words]
+    assert vocabulary()[:3] == ("the", "of", "and")
+    assert 0.25 < len(counted) / len(everything) < 0.6
+
+
+def test_a_variation_keeps_most_words_of_its_text_and_bears_a_number():
+    text = Writer(3).texts(1)[0]
+    varied = Writer(4).variation(text, 71)
+    kept = set(str(text).lower().split()) & set(varied.lower().split())
+    assert varied.endswith("Note 71.")
+    assert len(kept) > len(set(text.words)) / 2
+
+
+def test_vectors_of_the_texts_are_kept_for_the_next_run(tmp_path):
+    texts, embedder = Writer(3).texts(4), get_embedder()
+    first = base_vectors(texts, embedder, tmp_path)
+    [kept] = tmp_path.iterdir()
+    np.save(kept, first * 2)
+    assert np.array_equal(base_vectors(texts, embedder, tmp_path), first * 2)
+
+
+@pytest.mark.slow
+def test_a_run_prints_every_figure_and_the_second_one_finds_its_memories_stored(small, tmp_path, capsys):
+    told: list[str] = []
+    benchmarks.run(rows=[ROWS], parts=("recall", "ingest"), folder=tmp_path, tell=told.append)
+    printed = capsys.readouterr().out
+    assert f"| 3 clients for 1 s: errors | {ROWS} | 0 | 0 |" in printed
+    assert "REST recall : floor, p50" in printed
+    assert "jsonl import : embedder alone" in printed
+    again: list[str] = []
+    benchmarks.run(rows=[ROWS], parts=("recall",), folder=tmp_path, tell=again.append)
+    assert any(sentence.startswith("Storing") for sentence in told)
+    assert not any(sentence.startswith("Storing") for sentence in again)
+
+
+def test_a_database_that_no_benchmark_made_is_left_alone(small):
+    name = databases.name_of("theirs")
+    with connection.cursor() as cursor:
+        cursor.execute(f"CREATE DATABASE {name}")
+    try:
+        with pytest.raises(ForeignDatabaseError, match=name):
+            databases.drop(name)
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute(f"DROP DATABASE {name}")
+
+
+def test_ratios_and_growth_stand_beside_their_aims():
+    slow, quick = (Beside(*[some(0.01)] * 4, product=some(seconds), server=some(0.01)) for seconds in (0.03, 0.015))
+    load = Load(16, 2.0, some(0.1))
+    table = report.markdown({10_000: (quick, load), 100_000: (slow, load)}, Ingest(100, 40, 50, 90))
+    assert "| REST recall : floor, p50 | 100,000 | 3.00 | 1.5 |" in table
+    assert "| REST recall p50, growth | 10,000 → 100,000 | 2.00 | 2 |" in table
+    assert "| REST writes : embedder alone |  | 0.40 | 0.8 |" in table
