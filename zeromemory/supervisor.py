@@ -116,6 +116,8 @@ class Supervisor:
 
     def end_all(self) -> None:
         running = [program for program in self.programs if program.child and program.child.poll() is None]
+        if running:
+            self.say("Stopping ...")
         for program in running:
             program.ask_to_end()
         deadline = time.monotonic() + END_SECONDS

@@ -88,6 +88,17 @@ def test_a_draft_is_edited_then_approved_with_the_keyboard(visit, owner, drafts)
     assert Memory.objects.get(kind="fact").content == "Better words."
 
 
+def test_beside_an_open_editor_nothing_approves_the_draft_as_it_was(visit, owner, drafts):
+    page = visit(owner).open(QUEUE)
+    page.keyboard.press("j")
+    as_drafted = row(page, drafts[0]).get_by_role("button", name="Approve and write 1 memory")
+    expect(as_drafted).to_be_visible()
+    page.keyboard.press("e")
+    expect(as_drafted).to_be_hidden()
+    expect(row(page, drafts[0]).get_by_role("button", name="Approve this text")).to_be_visible()
+    assert state_of(drafts[0]) == "pending"
+
+
 def test_an_emptied_edit_is_refused_in_place(visit, owner, drafts):
     page = visit(owner, size=WIDE).open(QUEUE)
     page.keyboard.press("j")
