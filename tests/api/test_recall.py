@@ -16,7 +16,7 @@ from tests.factories import make_memory, make_scope
 
 pytestmark = pytest.mark.django_db
 
-DOUBT = 2.0
+DOUBT = 5.0
 
 
 def recalled(api, query="harbour light", **asked):

@@ -24,8 +24,8 @@ RANKING_VALUES = {
     "expected_version": "1",
 }
 FUSION_VALUES = {
-    "rrf_k": "60", "pool_multiplier": "4", "vector_weight": "1", "text_weight": "1", "recency_weight": "0",
-    "contrast": "8", "reason": "", "expected_version": "1",
+    "method": "log_linear", "rrf_k": "60", "pool_multiplier": "4", "vector_weight": "1", "text_weight": "1",
+    "recency_weight": "0", "contrast": "8", "reason": "", "expected_version": "1",
 }  # fmt: skip
 REFLECTION_VALUES = {
     "cosine_min": "0.78", "cosine_max": "0.92", "min_members": "3", "max_members": "10", "snooze_days": "14",

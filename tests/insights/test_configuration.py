@@ -5,7 +5,7 @@ import threading
 import pytest
 from django.db import DatabaseError, connection, transaction
 
-from memories.configuration import fusion_rule, ranking_rules, snapshot
+from memories.configuration import fusion_rule, in_force, ranking_rules, snapshot
 from memories.errors import Conflict, Forbidden, NotFound, ValidationFailed
 from memories.fusion import FusionRule
 from memories.models import AuditEntry, ConfigVersion, FusionConfig
@@ -40,11 +40,16 @@ def test_a_missing_fusion_row_behaves_as_the_defaults(owner):
     assert fusion_rule() == FusionRule()
 
 
-def test_the_rules_cost_one_query_each(owner, django_assert_num_queries):
+def test_the_rules_cost_few_queries_and_one_together(owner, django_assert_num_queries):
+    change_ranking(user=owner, kind="fact", half_life_days=90)
+    change_fusion(user=owner, contrast=4)
+    ranking_rules_now, fusion_now = ranking_rules(), fusion_rule()
     with django_assert_num_queries(1):
         ranking_rules()
-    with django_assert_num_queries(1):
+    with django_assert_num_queries(2):  # the fusion and its weights
         fusion_rule()
+    with django_assert_num_queries(1):
+        assert in_force() == (ranking_rules_now, fusion_now)
 
 
 @pytest.mark.behaviour("Z9")
@@ -77,7 +82,7 @@ def test_a_change_leaves_an_audit_entry_with_old_and_new(owner):
     change_fusion(user=owner, contrast=4, reason="Measured.")
     entry = AuditEntry.objects.get(object_type="fusionconfig")
     assert (entry.user, entry.action, entry.reason) == (owner, "change_configuration", "Measured.")
-    assert (entry.detail["old"]["contrast"], entry.detail["new"]["contrast"]) == (8, 4)
+    assert (entry.detail["old"]["contrast"], entry.detail["new"]["contrast"]) == (3, 4)
 
 
 def test_a_change_to_the_same_values_writes_nothing(owner):

@@ -243,13 +243,13 @@ def test_the_command_prints_the_table_and_keeps_the_run(small):
 
 
 def test_the_owners_configuration_is_measured_not_that_of_the_scratch_database(small):
-    FusionConfig.objects.update(contrast=3, text_weight=0)
+    FusionConfig.objects.update(contrast=7, text_weight=0)
     evaluate("small")
     (run,) = EvaluationRun.objects.all()
-    assert run.configuration["fusion"]["contrast"] == 3
+    assert run.configuration["fusion"]["contrast"] == 7
     with corpus.opened(small) as stored:
-        assert fusion_rule().contrast != 3
-        assert Bench(stored, rules={}, fusion=replace(fusion_rule(), contrast=3)).fusion.contrast == 3
+        assert fusion_rule().contrast != 7
+        assert Bench(stored, rules={}, fusion=replace(fusion_rule(), contrast=7)).fusion.contrast == 7
 
 
 @pytest.mark.parametrize("options", [["--no-save"], ["--limit", "2"]])

@@ -26,10 +26,10 @@ def test_anybody_signed_in_reads_every_weight_and_half_life_with_its_version(rea
     text = text_of(reader.get(PAGE))
     assert "fact 0.80 90.5 exponential 2" in text
     assert all(kind in text for kind in KINDS)
-    assert "Contrast 2" in text
+    assert "Contrast 3" in text
     assert "Rank constant 60" in text
     assert "Method log_linear" in text
-    assert "Trusted meaning 18" in text
+    assert "Trusted meaning 28" in text
 
 
 @pytest.mark.behaviour("Z9")
@@ -38,7 +38,7 @@ def test_every_change_is_there_with_who_when_old_new_and_why(reader, owner):
     change_fusion(user=owner, contrast=4)
     text = text_of(reader.get(PAGE))
     assert "fact: half_life_days 365 → 90" in text
-    assert "fusion: contrast 2 → 4" in text
+    assert "fusion: contrast 3 → 4" in text
     assert text.index("fusion: contrast") < text.index("fact: half_life_days")
     assert "by owner" in text
     assert "Prices move &lt;b&gt;every&lt;/b&gt; quarter." in text
