@@ -3,6 +3,7 @@
 import json
 import os
 import socket
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -56,7 +57,7 @@ def running(database: str, names: Sequence[str]) -> Iterator[Server]:
     """The programs *names* on *database*; they have ended when this returns."""
     with _listener() as listener:
         host, port = listener.getsockname()
-        supervisor = Supervisor(_programs(listener, database, names), print)
+        supervisor = Supervisor(_programs(listener, database, names), _say)
         try:
             for program in supervisor.programs:
                 program.start()
@@ -94,6 +95,10 @@ def _listener() -> Iterator[socket.socket]:
     with socket.create_server(("127.0.0.1", 0), backlog=1024) as listener:
         listener.set_inheritable(True)
         yield listener
+
+
+def _say(sentence: str) -> None:
+    sys.stderr.write(f"{sentence}\n")
 
 
 def _wait(address: str) -> None:
