@@ -34,7 +34,7 @@ FULL_TRUST: Final = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What each feature of the log-linear model counts. Learned by ``manage.py evaluate --learn``; see docs/ranking.md.
+    """What each feature of the log-linear model counts. Learned by ``manage.py learn_fusion``.
 
     ``meaning``: cosine similarity. ``words``: share of the query's words found, each weighed by its rarity (idf).
     ``trusted_meaning``, ``trusted_words``: the same two times the trust in the vector leg, from 0 (its best hit stands
@@ -149,12 +149,17 @@ def _value(total: float, best: float, rule: FusionRule) -> float:
 
 def reciprocal_ranks(candidate: Evidence, rule: FusionRule) -> dict[str, float]:
     """weight / (rrf_k + rank) for each leg that found the candidate; their sum is reciprocal rank fusion."""
+    return {name: weight / (rule.rrf_k + rank) for name, weight, rank in _legs(candidate, rule)}
+
+
+def _legs(candidate: Evidence, rule: FusionRule) -> list[tuple[str, float, int]]:
+    """Name, weight and rank of each leg that found the candidate."""
     legs = (
         ("vector", rule.vector_weight, candidate.rank_vector),
         ("text", rule.text_weight, candidate.rank_text),
         ("recency", rule.recency_weight, candidate.rank_recency),
     )
-    return {name: weight / (rule.rrf_k + rank) for name, weight, rank in legs if rank is not None}
+    return [(name, weight, rank) for name, weight, rank in legs if rank is not None]
 
 
 def feature_rows(
@@ -195,12 +200,7 @@ def _weighed(candidates: Sequence[Evidence], rule: FusionRule, background: Backg
 
 
 def _found(candidate: Evidence, rule: FusionRule) -> bool:
-    legs = (
-        (rule.vector_weight, candidate.rank_vector),
-        (rule.text_weight, candidate.rank_text),
-        (rule.recency_weight, candidate.rank_recency),
-    )
-    return any(weight and rank is not None for weight, rank in legs)
+    return any(weight for _, weight, _ in _legs(candidate, rule))
 
 
 def _similarities(candidates: Iterable[Evidence]) -> list[float]:

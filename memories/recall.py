@@ -119,7 +119,7 @@ def find(
 ) -> list[Result]:
     """Recall with the query's vector already made."""
     direct, (rules, fusion) = memory_id_in(query), in_force()
-    search = _search(query, meaning, filters, fusion, direct, k)
+    search = search_for(query, meaning=meaning, filters=filters, fusion=fusion, k=k, direct=direct)
     searched = candidates(search)
     found = {hit.candidate.id: hit for hit in searched.found}
     if direct in found:
@@ -169,9 +169,10 @@ def _meaning(query: str) -> tuple[Meaning | None, tuple[str, ...], list[str]]:
         return None, (), [f"Searching by words only: {error}"]
 
 
-def _search(
-    query: str, meaning: Meaning | None, filters: Filters, fusion: FusionRule, direct: UUID | None, k: int
+def search_for(
+    query: str, *, meaning: Meaning | None, filters: Filters, fusion: FusionRule, k: int, direct: UUID | None = None
 ) -> Search:
+    """What recall looks for when it is asked *query*; *direct* is the memory whose id was pasted."""
     text = searchable(query)
     return Search(
         filters=filters,

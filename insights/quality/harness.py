@@ -13,10 +13,10 @@ import numpy as np
 from insights.quality import metrics
 from insights.quality.corpus import Corpus, Tell
 from insights.quality.datasets import Dataset, Query
-from memories.candidates import Filters, Meaning, Search, Searched, candidates
+from memories.candidates import Filters, Meaning, Searched, candidates
 from memories.fusion import RRF, FusionRule
 from memories.ranking import KindRule, rank
-from memories.words import names_in, searchable, words_of
+from memories.recall import search_for
 from zeromemory.embedding import get_embedder
 
 K: Final = metrics.DEEPEST  # memories that a question asks for
@@ -122,17 +122,10 @@ class Bench:
         return metrics.values_of(ranked, [query.gold for query in self.dataset.queries])
 
     def _candidates(self, asked: Asked, fusion: FusionRule) -> tuple[Searched, float]:
-        pool, by_recency = fusion.pool_multiplier * K, fusion.recency_weight > 0
-        key = (asked.query.corpus, asked.query.id, pool, by_recency)
+        key = (asked.query.corpus, asked.query.id, fusion.pool_multiplier, fusion.recency_weight > 0)
         if key not in self._found:
-            search = Search(
-                filters=Filters(scopes=[self.corpus.scopes[asked.query.corpus]]),
-                words=words_of(searchable(asked.query.text)),
-                names=names_in(searchable(asked.query.text)),
-                meaning=asked.meaning,
-                pool=pool,
-                by_recency=by_recency,
-            )
+            filters = Filters(scopes=[self.corpus.scopes[asked.query.corpus]])
+            search = search_for(asked.query.text, meaning=asked.meaning, filters=filters, fusion=fusion, k=K)
             began = time.perf_counter()
             self._found[key] = candidates(search), _since(began)
         return self._found[key]

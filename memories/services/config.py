@@ -64,19 +64,6 @@ def change_weights(
     )
 
 
-def remove_weights(*, user: User, reason: str = "") -> None:
-    """Take the learned weights away; from then on the untrained ones count."""
-    _require_staff(user)
-    _check_reason(reason)
-    with transaction.atomic():
-        stored = _locked(FusionWeights())
-        if stored is None:
-            raise NotFound("The untrained weights are in force already.")
-        _write_version(user, stored, old=_values(stored, WEIGHTS_LIMITS), new=None, reason=reason)
-        record(actor=actor_for_user(user), action=ACTION_REMOVE, subject=stored, reason=reason)
-        stored.delete()
-
-
 def remove_ranking(*, user: User, kind: str, reason: str = "", expected_version: int | None = None) -> None:
     """Take a kind's row away; from then on the kind behaves as an unknown one."""
     _require_staff(user)
