@@ -13,8 +13,8 @@ from memories.errors import PayloadTooLarge, ValidationFailed
 from memories.models import Kind, Link, Provenance
 from memories.models.memory import AuthorKind
 from memories.moments import is_within_reach
-from memories.unseen import is_blank
 from memories.words import UNSTORABLE
+from zeromemory.lib.unseen import is_blank
 
 MOST_BYTES: Final = 4 * 1024 * 1024
 MOST_ENTITIES = MOST_LINKS = 100

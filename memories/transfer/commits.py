@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from memories.unseen import is_blank
+from zeromemory.lib.unseen import is_blank
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _WHEN = re.compile(rb"(?:[> ]|^)(\d{1,15}) [+-]?\d{1,9}\s*$")

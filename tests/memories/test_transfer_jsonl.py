@@ -17,10 +17,10 @@ from memories.models import AuditEntry, Entity, Link, Memory, MemoryEntity, Rein
 from memories.transfer.errors import TransferError
 from memories.transfer.exporting import Export, export_to
 from memories.transfer.jsonl import _MEMORY, Jsonl
-from memories.unseen import is_blank
 from tests.factories import add_entity, make_memory, make_scope, make_user
 from tests.memories.carrying import erase_everything, exported, load, load_bytes
 from zeromemory.lib.folders import PROJECT
+from zeromemory.lib.unseen import is_blank
 
 pytestmark = pytest.mark.django_db
 NOON = datetime(2025, 3, 30, 12, tzinfo=UTC)
