@@ -1,48 +1,12 @@
 from django.conf import settings
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import Q
 from django.utils import timezone
 
 from memories.models import Memory, Scope
 from memories.models.memory import new_id
-from reflections.querysets import CandidateQuerySet, RunQuerySet
-
-
-class ReflectionConfig(models.Model):
-    """The single row of clustering thresholds. A missing row behaves as the defaults.
-
-    The band was measured for the packaged embedder: docs/evaluation-clustering.md.
-    """
-
-    id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
-    cosine_min = models.FloatField(default=0.65, help_text="Pairs join from here on.")
-    cosine_max = models.FloatField(default=0.90, help_text="Pairs at or above are duplicates and do not join.")
-    min_members = models.PositiveSmallIntegerField(default=3)
-    max_members = models.PositiveSmallIntegerField(default=10)
-    snooze_days = models.PositiveSmallIntegerField(default=14)
-    version = models.PositiveIntegerField(default=1, editable=False)
-    updated_at = models.DateTimeField(auto_now=True)
-
-    class Meta:
-        db_table = "reflection_config"
-        verbose_name = verbose_name_plural = "reflection configuration"
-        constraints = [
-            models.CheckConstraint(condition=Q(id=1), name="reflection_config_single_row"),
-            models.CheckConstraint(
-                condition=Q(cosine_min__gte=0) & Q(cosine_max__lte=1) & Q(cosine_min__lt=F("cosine_max")),
-                name="reflection_config_band_ordered",
-            ),
-            models.CheckConstraint(
-                condition=Q(min_members__gte=2) & Q(max_members__gte=F("min_members")) & Q(max_members__lte=50),
-                name="reflection_config_members_sane",
-            ),
-            models.CheckConstraint(
-                condition=Q(snooze_days__gte=1) & Q(snooze_days__lte=365), name="reflection_config_snooze_sane"
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return "Reflection"
+from reflections.models.runs import Run
+from reflections.querysets import CandidateQuerySet
 
 
 class Candidate(models.Model):
@@ -64,7 +28,7 @@ class Candidate(models.Model):
     confidence = models.FloatField(null=True, blank=True)
     rationale = models.TextField(blank=True, default="")
     similarity = models.FloatField(null=True, blank=True, help_text="Mean cosine of the joined pairs.")
-    run = models.ForeignKey("Run", on_delete=models.SET_NULL, null=True, blank=True, related_name="candidates")
+    run = models.ForeignKey(Run, on_delete=models.SET_NULL, null=True, blank=True, related_name="candidates")
     created_at = models.DateTimeField(auto_now_add=True)
     version = models.PositiveIntegerField(default=1, help_text="Moves with every decision; stale tabs are told.")
 
@@ -145,56 +109,3 @@ class CandidateMember(models.Model):
 
     def __str__(self) -> str:
         return f"Source {self.position + 1}"
-
-
-class Run(models.Model):
-    """One search for clusters: asked for by a person, a command or the schedule, done by a worker."""
-
-    class State(models.TextChoices):
-        QUEUED = "queued", "Waiting"
-        RUNNING = "running", "Running"
-        DONE = "done", "Done"
-        FAILED = "failed", "Failed"
-
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
-    state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
-    requested_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
-    requested_at = models.DateTimeField(auto_now_add=True)
-    scopes = models.ManyToManyField(Scope, related_name="runs")
-    started_at = models.DateTimeField(null=True, blank=True)
-    heartbeat_at = models.DateTimeField(null=True, blank=True)
-    finished_at = models.DateTimeField(null=True, blank=True)
-    scopes_total = models.PositiveIntegerField(default=0)
-    scopes_done = models.PositiveIntegerField(default=0)
-    episodes_seen = models.PositiveIntegerField(default=0)
-    candidates_made = models.PositiveIntegerField(default=0)
-    attempts = models.PositiveSmallIntegerField(default=0, help_text="How often a worker took it up.")
-    error = models.CharField(max_length=2000, blank=True, default="")
-
-    objects = RunQuerySet.as_manager()
-
-    class Meta:
-        db_table = "reflection_run"
-        constraints = [
-            models.CheckConstraint(
-                condition=Q(state__in=["queued", "running", "done", "failed"]), name="run_state_known"
-            ),
-            # Two requests within a moment make one run; the second is told.
-            models.UniqueConstraint(
-                fields=["requested_by"],
-                condition=Q(state__in=["queued", "running"]),
-                nulls_distinct=False,
-                name="run_one_unfinished_per_requester",
-            ),
-        ]
-        indexes = [
-            # The sweep that picks up waiting and abandoned runs.
-            models.Index(fields=["requested_at"], condition=Q(state__in=["queued", "running"]), name="run_unfinished"),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.get_state_display()}, {self.scopes_done} of {self.scopes_total} scopes"
-
-    @property
-    def is_unfinished(self) -> bool:
-        return self.state in (self.State.QUEUED, self.State.RUNNING)

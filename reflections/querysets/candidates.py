@@ -1,8 +1,7 @@
-"""Every read of the reflection queue, by the name of its use."""
+"""Every read of drafts, by the name of its use."""
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Self
 
 from django.db import models
@@ -15,7 +14,6 @@ from memories.querysets import OPENING
 
 if TYPE_CHECKING:
     from memories.access import Actor
-    from memories.models import User
     from reflections.models import Candidate
 
 TABS = ("pending", "snoozed", "approved", "dismissed")
@@ -79,18 +77,3 @@ class CandidateQuerySet(models.QuerySet):
             .defer("memory__content", "memory__verbatim")
             .annotate(memory_opening=Left("memory__content", OPENING), memory_length=Length("memory__content"))
         )
-
-
-class RunQuerySet(models.QuerySet):
-    def unfinished(self) -> Self:
-        return self.filter(state__in=["queued", "running"])
-
-    def asked_for_by(self, user: User | None) -> Self:
-        return self.filter(requested_by=user)
-
-    def abandoned(self, *, silent_for: timedelta) -> Self:
-        """Running rows whose worker has not been heard of for that long."""
-        return self.filter(state="running", heartbeat_at__lt=timezone.now() - silent_for)
-
-    def waiting_since(self, moment: datetime) -> Self:
-        return self.filter(state="queued", requested_at__lt=moment)

@@ -1,0 +1,5 @@
+from reflections.models.candidates import Candidate, CandidateMember
+from reflections.models.config import ReflectionConfig
+from reflections.models.runs import Run
+
+__all__ = ["Candidate", "CandidateMember", "ReflectionConfig", "Run"]
