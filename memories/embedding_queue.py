@@ -9,12 +9,14 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
 from django.db import IntegrityError, connection, transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet, Value
 from django.db.models.functions import Greatest, Least
+from django.utils import timezone
 
 from memories.embedder_in_use import InUse, in_use
 from memories.models import EmbedderChange, Embedding, Memory, Window
@@ -36,6 +38,8 @@ BATCHES_A_SLICE: Final = 4
 PARTS_OF_A_FAILED_CLAIM: Final = 16
 SWEEP_MEMORIES: Final = 2000
 SWEEP_SECONDS: Final = 50.0
+NO_BOUND: Final = 1_000_000_000
+BELL_SECONDS: Final = 5.0
 FAILURES_IN_A_ROW: Final = 3
 
 # Not "<>": an index serves only ranges. Least and greatest, because text is ordered as the database orders it.
@@ -106,18 +110,36 @@ def embed_one(memory_id: UUID | str) -> bool:
     return False
 
 
+def is_worker_called(memory_id: UUID, written_at: datetime) -> bool:
+    """Whether another memory was written a moment before this one and no worker has taken it up: its bell is still to be
+    answered. After that moment the bell may be lost. Of those that are committed at once the first rings."""
+    lately = written_at - timedelta(seconds=BELL_SECONDS)
+    earlier = Q(recorded_at__gt=lately, recorded_at__lt=written_at) | Q(recorded_at=written_at, pk__lt=memory_id)
+    return Memory.objects.live().filter(earlier, embedded_at=None, embedding_claimed_at=None).exists()
+
+
 def embed_waiting(*, seconds: float = SWEEP_SECONDS, most: int = SWEEP_MEMORIES) -> int:
     """Embed waiting memories, those never tried first, then the oldest; the number taken up.
 
     Stops at the bounds, and when the embedder fails for everything it is given.
     """
+    return _rounds(seconds, most)[0]
+
+
+def embed_for(seconds: float) -> bool:
+    """``embed_waiting()`` bounded by time alone; True where time ended it, so that there may be more to do."""
+    return _rounds(seconds, NO_BOUND)[1]
+
+
+def _rounds(seconds: float, most: int) -> tuple[int, bool]:
+    """How many were taken up, and whether a bound ended it."""
     keep_up()
     deadline, taken, going = time.monotonic() + seconds, 0, True
     while going and taken < most and time.monotonic() < deadline:
         now_taken, going = _round(most - taken)
         taken += now_taken
     finish_if_complete()
-    return taken
+    return taken, going
 
 
 def _round(most: int) -> tuple[int, bool]:

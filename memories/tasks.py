@@ -1,8 +1,12 @@
 """Background work on memories: ids in, one call, return. Safe to run twice and to lose."""
 
+from datetime import datetime
+from functools import partial
 from typing import Final
+from uuid import UUID
 
 from celery import shared_task
+from django.db import transaction
 
 from memories import embedding_queue
 from memories.models import Memory
@@ -11,18 +15,30 @@ ONE_BELL_SECONDS: Final = 5.0  # other tasks wait meanwhile
 
 
 def ring_for(memory: Memory) -> None:
-    """Wake a worker after the commit. Not retried: a sweep comes by within a minute, and a person waits."""
-    embed_memory.apply_async_on_commit((str(memory.pk),), retry=False)
+    """Wake a worker after the commit."""
+    transaction.on_commit(partial(_ring, memory.pk, memory.recorded_at), robust=True)
+
+
+def _ring(memory_id: UUID, written_at: datetime) -> None:
+    """Not when a bell is still to be answered: whoever answers it looks for what else waits, and a thousand bells would
+    only keep later ones waiting. Not retried: a sweep comes by within a minute, and a person waits."""
+    if not embedding_queue.is_worker_called(memory_id, written_at):
+        embed_memory.apply_async((str(memory_id),), retry=False)
 
 
 @shared_task
 def embed_memory(memory_id: str) -> None:
-    """This one first, because somebody may be about to look for it; then what else waits, because the bells of a
-    thousand memories would otherwise be answered one memory at a time."""
+    """This one first, because somebody may be about to look for it; then what else waits."""
     if embedding_queue.embed_one(memory_id):
-        embedding_queue.embed_waiting(seconds=ONE_BELL_SECONDS)
+        _go_on(embedding_queue.embed_for(ONE_BELL_SECONDS))
 
 
 @shared_task
 def embed_pending() -> None:
-    embedding_queue.embed_waiting()
+    _go_on(embedding_queue.embed_for(embedding_queue.SWEEP_SECONDS))
+
+
+def _go_on(has_more: bool) -> None:
+    """Behind the tasks that wait by now, not in front of them."""
+    if has_more:
+        embed_pending.apply_async(retry=False)

@@ -372,6 +372,46 @@ def test_writing_rings_for_the_memory_after_the_commit(write, django_capture_on_
     assert str(memory.pk) in body["headers"]["argsrepr"]
 
 
+@pytest.mark.usefixtures("_empty_queue")
+def test_a_bell_that_nobody_has_answered_is_enough(write, django_capture_on_commit_callbacks):
+    with django_capture_on_commit_callbacks(execute=True):
+        for number in range(5):
+            write(f"note {number}")
+    assert len(waiting_messages()) == 1
+
+
+@pytest.mark.usefixtures("_empty_queue")
+@pytest.mark.parametrize(
+    "since",
+    [
+        {"embedding_claimed_at": timezone.now()},
+        {"embedded_at": timezone.now()},
+        {"recorded_at": timezone.now() - timedelta(minutes=1)},
+    ],
+    ids=["taken up", "embedded", "written long ago"],
+)
+def test_a_bell_that_was_answered_or_lost_is_not(write, django_capture_on_commit_callbacks, since):
+    Memory.objects.filter(pk=write("before").pk).update(**since)
+    with django_capture_on_commit_callbacks(execute=True):
+        memory = write("after")
+    (message,) = waiting_messages()
+    assert str(memory.pk) in loads(message)["headers"]["argsrepr"]
+
+
+@pytest.mark.usefixtures("_empty_queue")
+def test_what_time_cut_short_goes_on_behind_what_waits(write, monkeypatch):
+    for number in range(3):
+        write(f"note {number}")
+    monkeypatch.setattr(embedding_queue, "MEMORIES_A_CLAIM", 1)
+    monkeypatch.setattr("memories.tasks.ONE_BELL_SECONDS", 0.0)
+    embed_memory(str(Memory.objects.earliest("recorded_at").pk))
+    (message,) = waiting_messages()
+    assert loads(message)["headers"]["task"] == "memories.tasks.embed_pending"
+    embed_pending()
+    assert not Memory.objects.filter(embedded_at=None).exists()
+    assert len(waiting_messages()) == 1, "all was done, so nothing is rung for"
+
+
 def test_a_duplicate_and_a_bulk_writer_ring_for_nothing(write, django_capture_on_commit_callbacks):
     write("x")
     with django_capture_on_commit_callbacks() as callbacks:
