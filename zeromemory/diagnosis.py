@@ -7,12 +7,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 import django
 from django.conf import settings
 from django.urls import reverse
 
-from zeromemory import database, health, launch
+from zeromemory import database, health, launch, llm
 from zeromemory.embedding import EmbedderError, get_embedder
 from zeromemory.lib import heartbeat
 
@@ -27,7 +28,7 @@ class Finding:
     detail: str
 
 
-def findings() -> Iterator[Finding]:
+def findings(*, ask_model: bool = False) -> Iterator[Finding]:
     """One finding a check, as soon as it is known. A database that does not answer ends the checks that need it."""
     yield python()
     try:
@@ -40,6 +41,7 @@ def findings() -> Iterator[Finding]:
         yield migrations()
     for check in OTHERS:
         yield check()
+    yield language_model(ask=ask_model)
 
 
 def python() -> Finding:
@@ -67,6 +69,29 @@ def embedder() -> Finding:
     except EmbedderError as error:
         return Finding("embedder", False, f"{error} Until then recall uses words alone.")
     return Finding("embedder", True, f"{found.name}: ready in {loaded - began:.1f} s, {rate:.0f} short texts a second")
+
+
+def language_model(*, ask: bool) -> Finding:
+    """Which one is configured. Only where *ask* is true is it asked, because an answer costs money."""
+    choice = llm.model_in_use()
+    if choice is None:
+        return Finding("model", True, "none is configured: what needs a language model waits for people")
+    if not ask:
+        return Finding("model", True, f"{choice.name} is configured; --ask-model finds out whether it answers")
+    began = time.perf_counter()
+    try:
+        answer = llm.ask(_sample_question())
+    except llm.ModelError as error:
+        return Finding("model", False, str(error))
+    spent = f"{answer.input_tokens + answer.output_tokens} tokens"
+    return Finding("model", True, f"{choice.name} answered in {time.perf_counter() - began:.1f} s for {spent}")
+
+
+def _sample_question() -> llm.KindAudit:
+    return llm.KindAudit(
+        memory=llm.MemoryShown("1", "fact", SAMPLE[0], datetime.now(UTC), "agent"),
+        kinds={"fact": "something that is so", "convention": "how things are to be done"},
+    )
 
 
 def broker() -> Finding:

@@ -1,0 +1,58 @@
+"""Asking a language model: contracts of what is asked and answered, and ``ask``. Nothing else talks to one.
+
+Importing this package imports no model library; the first ``ask`` does.
+"""
+
+from zeromemory.llm.asking import Answer, ask
+from zeromemory.llm.choice import ModelChoice, model_in_use
+from zeromemory.llm.contract import Contract, Output
+from zeromemory.llm.contracts import (
+    CheckWorldFact,
+    CloseLoop,
+    Distil,
+    Distillate,
+    Episode,
+    Finding,
+    JudgePair,
+    JudgeUsefulness,
+    KindAudit,
+    KindVerdict,
+    LoopVerdict,
+    MemoryShown,
+    PairVerdict,
+    Sentence,
+    Usefulness,
+    UsefulnessVerdicts,
+    WorldFactVerdict,
+)
+from zeromemory.llm.errors import ModelBusy, ModelError, ModelRejected, ModelUnavailable
+
+__all__ = [
+    "Answer",
+    "CheckWorldFact",
+    "CloseLoop",
+    "Contract",
+    "Distil",
+    "Distillate",
+    "Episode",
+    "Finding",
+    "JudgePair",
+    "JudgeUsefulness",
+    "KindAudit",
+    "KindVerdict",
+    "LoopVerdict",
+    "MemoryShown",
+    "ModelBusy",
+    "ModelChoice",
+    "ModelError",
+    "ModelRejected",
+    "ModelUnavailable",
+    "Output",
+    "PairVerdict",
+    "Sentence",
+    "Usefulness",
+    "UsefulnessVerdicts",
+    "WorldFactVerdict",
+    "ask",
+    "model_in_use",
+]

@@ -1,0 +1,47 @@
+"""One question, one checked answer."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+from zeromemory.llm.choice import ModelChoice, model_in_use
+from zeromemory.llm.contract import Contract, Output
+from zeromemory.llm.errors import ModelUnavailable, Spent
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer[T: Output]:
+    """``raw`` is what the model wrote. Tokens and ``requests`` include those of answers that could not be used."""
+
+    value: T
+    model: str
+    input_tokens: int
+    output_tokens: int
+    requests: int
+    raw: str
+
+
+def ask[T: Output](question: Contract[T], *, choice: ModelChoice | None = None) -> Answer[T]:
+    """The answer of the configured model, or of *choice*. Blocks for as long as the time-out allows.
+
+    Raises a ModelError: ModelUnavailable, ModelBusy or ModelRejected. Not for coroutines.
+    """
+    chosen = choice or model_in_use()
+    if chosen is None:
+        raise ModelUnavailable("No model is configured. Name one in ZEROMEMORY_MODEL.")
+    from zeromemory.llm.conversation import converse  # here, because it imports the model libraries
+
+    spent = Spent()
+    value = converse(question, chosen, spent)
+    logger.info("%s answered: %d + %d tokens", chosen.name, spent.input_tokens, spent.output_tokens)
+    return Answer(
+        value=value,
+        model=chosen.name,
+        input_tokens=spent.input_tokens,
+        output_tokens=spent.output_tokens,
+        requests=spent.requests,
+        raw=spent.raw[-1],
+    )

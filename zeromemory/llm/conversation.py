@@ -1,0 +1,62 @@
+"""The exchange with a model: structured answers, bounded retries, one time limit over everything."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final
+
+import httpx2
+from pydantic_ai import Agent, ModelRetry, ToolOutput
+from pydantic_ai import exceptions as library
+from pydantic_ai.settings import ModelSettings
+
+from zeromemory.llm.choice import ModelChoice
+from zeromemory.llm.contract import Contract, Output, UnusableAnswer
+from zeromemory.llm.errors import Spent
+from zeromemory.llm.failures import Failure
+from zeromemory.llm.fencing import Fence
+from zeromemory.llm.patience import PatientModel
+from zeromemory.llm.providers import model_of
+
+CONNECT_SECONDS: Final = 5.0
+MORE_TRIES: Final = 2  # after an answer that cannot be used
+MOST_ANSWER_TOKENS: Final = 8192  # of one answer, thinking included
+
+
+def converse[T: Output](question: Contract[T], choice: ModelChoice, spent: Spent) -> T:
+    """Counts into *spent* as it goes, so that a failure knows its cost. Raises a ModelError."""
+    return asyncio.run(_converse(question, choice, spent))
+
+
+async def _converse[T: Output](question: Contract[T], choice: ModelChoice, spent: Spent) -> T:
+    fence = question.fence()
+    failure = Failure(choice, spent)
+    timeout = httpx2.Timeout(choice.timeout, connect=min(CONNECT_SECONDS, choice.timeout))
+    try:
+        async with asyncio.timeout(choice.timeout), httpx2.AsyncClient(timeout=timeout) as client:
+            model = PatientModel(model_of(choice, client), spent, failure.reasons)
+            answer: Any = await _agent(question, model, fence).run(question.prompt(fence), infer_name=False)
+            return answer.output  # type: ignore[no-any-return]  # the agent was built for this contract
+    except TimeoutError as error:
+        raise failure.of_time() from error
+    except (library.AgentRunError, library.UserError) as error:
+        raise failure.of(error) from error
+
+
+def _agent[T: Output](question: Contract[T], model: PatientModel, fence: Fence) -> Agent[None, Any]:
+    agent: Agent[None, Any] = Agent(
+        model,
+        output_type=ToolOutput(question.output, name="answer", description="Your answer."),
+        instructions=f"{question.instructions}\n\n{fence.declaration}",
+        retries=MORE_TRIES,
+        model_settings=ModelSettings(max_tokens=MOST_ANSWER_TOKENS, max_retries=0),
+    )
+
+    @agent.output_validator
+    def accept(value: T) -> T:
+        try:
+            return question.accepted(value, fence)
+        except UnusableAnswer as problem:
+            raise ModelRetry(str(problem)) from problem
+
+    return agent

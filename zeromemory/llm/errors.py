@@ -1,0 +1,54 @@
+"""Why a model gave no answer. Each message is a sentence a person can act on, and each error counts what it cost."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class Spent:
+    """What one ``ask`` has cost so far, and what the model said. ``requests`` counts those sent over HTTP."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    requests: int = 0
+    raw: list[str] = field(default_factory=list)
+
+
+class ModelError(Exception):
+    """``retryable`` is true when the same question may be answered later with nothing changed."""
+
+    def __init__(self, message: str, *, spent: Spent | None = None, retryable: bool = False) -> None:
+        super().__init__(message)
+        self.spent = spent or Spent()
+        self.retryable = retryable
+
+    @property
+    def input_tokens(self) -> int:
+        return self.spent.input_tokens
+
+    @property
+    def output_tokens(self) -> int:
+        return self.spent.output_tokens
+
+    @property
+    def requests(self) -> int:
+        return self.spent.requests
+
+
+class ModelUnavailable(ModelError):
+    """No answer came: network, time-out, a failing server, a refused key, or no model at all."""
+
+
+class ModelBusy(ModelError):
+    """The provider asked to wait longer than a job should."""
+
+    def __init__(self, message: str, *, spent: Spent | None = None) -> None:
+        super().__init__(message, spent=spent, retryable=True)
+
+
+class ModelRejected(ModelError):
+    """Answers came and none could be used. ``raw`` holds them, cut to a bounded length, ``reasons`` what was wrong."""
+
+    def __init__(self, message: str, *, spent: Spent, reasons: tuple[str, ...] = ()) -> None:
+        super().__init__(message, spent=spent)
+        self.raw = tuple(spent.raw)
+        self.reasons = reasons
