@@ -32,6 +32,11 @@ class Actor:
         """True in a browser session; only then may a distillate be approved."""
         return self.token is None and not self.agent
 
+    @property
+    def may_adjudicate(self) -> bool:
+        """Whether disputes may be settled in this name: a person always, a token where it was made for that."""
+        return self.is_person or (self.token is not None and self.token.can_adjudicate)
+
 
 def actor_for_user(user: User) -> Actor:
     roles = _roles(user)

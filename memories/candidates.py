@@ -2,12 +2,15 @@
 
 import re
 from collections.abc import Collection, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Final
 from uuid import UUID
 
 import numpy as np
+from django.db import connection
 from numpy.typing import NDArray
 
 from memories.entities import canonical_name
@@ -15,7 +18,7 @@ from memories.fusion import Background
 from memories.ranking import Candidate
 from memories.sql import load
 from memories.words import Word
-from zeromemory.lib.numbered import numbered_cursor
+from zeromemory.lib.prepared import prepared_cursor
 
 NO_DIMENSIONS: Final = 384  # for the casts of a query that has no vector
 # A memory of many windows may take several of the nearest places, so more windows are read than memories wanted.
@@ -25,6 +28,7 @@ EXACT_UP_TO: Final = 1000  # memories that pass the filters; measured, comparing
 CHOOSING_WINDOWS: Final = 600  # that the rarest words of a query may bring, by the planner's estimate
 SAMPLE: Final = 128  # vectors that tell what similarity chance gives
 LONGEST_LEAD: Final = 40
+_PART: Final = re.compile(r"\{(\w+)\}")
 _LEAD: Final = re.compile(rf"([^\n:]{{1,{LONGEST_LEAD}}}):\s")  # "Name: what was said"
 
 _NOW: Final = {
@@ -32,6 +36,17 @@ _NOW: Final = {
     "live_embedding": "e.live",
     "live_memory": "m.invalidated_at IS NULL",
     "valid": "(m.valid_until IS NULL OR m.valid_until > now())",
+}
+_FILTERS: Final = {
+    "kinds": "m.kind = ANY (%(kinds)s::text[])",
+    "pinned": "m.pinned = %(pinned)s::boolean",
+    "author_kind": "m.author_kind = %(author_kind)s::text",
+    "created_from": "m.created_at >= %(created_from)s::timestamptz",
+    "created_to": "m.created_at < %(created_to)s::timestamptz",
+    "entity": (
+        "EXISTS (SELECT FROM memories_memoryentity tie JOIN memories_entity entity ON entity.id = tie.entity_id "
+        "WHERE tie.memory_id = m.id AND entity.canonical = %(entity)s::text)"
+    ),
 }
 # An edit and an import keep the date something was learned, so that date alone does not tell which version stood. A
 # version that was written later, in place of one that still stood, did not.
@@ -139,10 +154,19 @@ def _joined(found: list[Found], more: list[Found], *, places_taken: int, places:
 
 
 def _round_trip(search: Search) -> list[dict[str, Any]]:
-    with numbered_cursor() as cursor:
+    with _cursor_for(search.filters) as cursor:
         cursor.execute(_statement(search), _parameters(search))
         names = [column.name for column in cursor.description]
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+
+def _cursor_for(filters: Filters) -> AbstractContextManager[Any]:
+    """Without filters one plan serves all. How selective filters are the planner must see in their values."""
+    return connection.cursor() if _asked(filters) or filters.as_of else prepared_cursor()
+
+
+def _asked(filters: Filters) -> list[str]:
+    return [name for name in _FILTERS if getattr(filters, name) is not None]
 
 
 def _windows_read(rows: Sequence[dict[str, Any]]) -> int:
@@ -156,13 +180,27 @@ def _background(rows: Sequence[dict[str, Any]]) -> Background | None:
 
 
 def _statement(search: Search) -> str:
-    """Composed of constants and one checked number, never of anything a caller typed."""
-    moment = _BACK_THEN if search.filters.as_of else _NOW
-    dimensions = len(search.meaning.vector) if search.meaning else NO_DIMENSIONS
-    statement = load("recall")
-    for name, part in (("filters", load("recall_filters")), *moment.items(), ("dimensions", str(int(dimensions)))):
-        statement = statement.replace(f"{{{name}}}", part)
-    return statement
+    """Composed of constants and checked numbers, never of anything a caller typed."""
+    return _composed(
+        tuple(_asked(search.filters)),
+        search.filters.as_of is not None,
+        dimensions=len(search.meaning.vector) if search.meaning else NO_DIMENSIONS,
+        pool=search.pool,
+        windows=search.pool * WINDOWS_A_PLACE,
+        exact_up_to=search.exact_up_to,
+        budget=search.choosing_windows,
+        sample=SAMPLE,
+        by_recency=search.by_recency,
+    )
+
+
+@lru_cache(maxsize=64)
+def _composed(filters: tuple[str, ...], back_then: bool, **numbers: int) -> str:
+    moment = _BACK_THEN if back_then else _NOW
+    conditions = ["m.scope_id = ANY (%(scopes)s::bigint[])", moment["valid"], *(_FILTERS[name] for name in filters)]
+    parts = moment | {"filters": " AND ".join(conditions)} | {name: str(int(it)) for name, it in numbers.items()}
+    parts["by_recency"] = str(bool(numbers["by_recency"]))
+    return _PART.sub(lambda part: parts[part[1]], load("recall"))
 
 
 def _parameters(search: Search) -> dict[str, Any]:
@@ -182,13 +220,7 @@ def _parameters(search: Search) -> dict[str, Any]:
         "model": meaning.model if meaning else "",
         "model_version": meaning.model_version if meaning else "",
         "direct": search.direct,
-        "pool": search.pool,
-        "windows": search.pool * WINDOWS_A_PLACE,
-        "by_recency": search.by_recency,
-        "exact_up_to": search.exact_up_to,
         "passed_over": list(search.passed_over),
-        "budget": search.choosing_windows,
-        "sample": SAMPLE,
         "names": sorted(search.names),
     }
 

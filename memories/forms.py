@@ -166,6 +166,11 @@ class TokenForm(forms.Form):
     can_write = forms.BooleanField(
         required=False, initial=True, label="May write", help_text="Without it, the token only reads."
     )
+    can_adjudicate = forms.BooleanField(
+        required=False,
+        label="May settle disputes",
+        help_text="It decides in your name which of two memories stays. It never approves drafts.",
+    )
     days = forms.IntegerField(
         required=False, min_value=1, max_value=3650, label="Valid for (days)", help_text="Empty: until you revoke it."
     )

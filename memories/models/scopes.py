@@ -57,6 +57,9 @@ class Token(models.Model):
     hint = models.CharField(max_length=12, help_text="The first characters of the secret, to tell tokens apart.")
     scopes = models.ManyToManyField(Scope, related_name="tokens")
     can_write = models.BooleanField(default=True)
+    can_adjudicate = models.BooleanField(
+        default=False, db_default=False, help_text="It may settle disputes; never approve drafts."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField(null=True, blank=True)
     last_used_at = models.DateTimeField(null=True, blank=True)
@@ -68,6 +71,9 @@ class Token(models.Model):
             models.CheckConstraint(
                 condition=Q(expires_at__isnull=True) | Q(expires_at__gt=F("created_at")),
                 name="token_expires_after_creation",
+            ),
+            models.CheckConstraint(
+                condition=Q(can_adjudicate=False) | Q(can_write=True), name="token_that_adjudicates_writes"
             ),
         ]
 

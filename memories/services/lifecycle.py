@@ -1,5 +1,7 @@
 """Retiring and reviving. Nothing is removed: a retired memory keeps its row, its reason and its way back."""
 
+from datetime import datetime
+
 from django.utils import timezone
 
 from memories.access import Actor
@@ -33,20 +35,36 @@ def restore(*, actor: Actor, memory: Memory, reason: str = "") -> Memory:
         memory = locked(actor, memory)
         if not memory.invalidated_at:
             raise Conflict("This memory is not forgotten, so there is nothing to restore.")
-        if not memory.external_id:
-            refuse_twin(memory, beside_imported=True)
-        cut = list(Link.objects.filter(target=memory, type=Link.Type.SUPERSEDES).values_list("source_id", flat=True))
-        Link.objects.filter(target=memory, type=Link.Type.SUPERSEDES).delete()
-        _revive(memory)
-        audit.record(
-            actor=actor,
-            action="restore",
-            subject=memory,
-            scope=memory.scope,
-            reason=reason,
-            links_cut=[str(source) for source in cut],
-        )
+        _bring_back(actor, memory, reason, updated_at=timezone.now())
     return memory
+
+
+def take_back(*, actor: Actor, memory: Memory, retired_at: datetime, updated_at: datetime, reason: str) -> Memory:
+    """Undo the retirement of *retired_at*: the row is as it was before, *updated_at* included.
+
+    Raises Conflict when anything became of it since.
+    """
+    with writing():
+        take_turns(memory.scope_id, "content", memory.content_sha256)
+        memory = locked(actor, memory)
+        if memory.invalidated_at != retired_at:
+            raise Conflict(f"A memory that this retired was {_since(memory)} since. Open it to go on from there.")
+        _bring_back(actor, memory, reason, updated_at=updated_at)
+    return memory
+
+
+def _since(memory: Memory) -> str:
+    return "retired another time" if memory.invalidated_at else "restored"
+
+
+def _bring_back(actor: Actor, memory: Memory, reason: str, *, updated_at: datetime) -> None:
+    if not memory.external_id:
+        refuse_twin(memory, beside_imported=True)
+    links = Link.objects.filter(target=memory, type=Link.Type.SUPERSEDES)
+    cut = [str(source) for source in links.values_list("source_id", flat=True)]
+    links.delete()
+    _revive(memory, updated_at)
+    audit.record(actor=actor, action="restore", subject=memory, scope=memory.scope, reason=reason, links_cut=cut)
 
 
 def supersede(*, actor: Actor, memory: Memory, replacement: Memory, reason: str = "") -> Memory:
@@ -76,13 +94,38 @@ def retire_in_favour(*, actor: Actor, memory: Memory, replacement: Memory, reaso
     if memory.invalidated_at:
         raise Conflict(_SUPERSEDED if memory.superseded_by_id else _FORGOTTEN, field="links")
     _retire(actor, memory, reason, superseded_by=replacement)
-    Link.objects.get_or_create(
-        source=replacement, target=memory, type=Link.Type.SUPERSEDES, defaults={"created_by": actor.label[:200]}
-    )
+    _link_successor(memory, replacement, actor.label)
     audit.record(
         actor=actor, action="supersede", subject=memory, scope=memory.scope, reason=reason, by=str(replacement.pk)
     )
     return True
+
+
+def retire_by_scanner(
+    *, memory: Memory, label: str, reason: str, replacement: Memory | None = None, **detail: str
+) -> None:
+    """Retire without anybody asking for it, inside the caller's transaction, which holds both rows.
+
+    *label* names who acted, *detail* goes into the audit entry. Raises Conflict for what is not live, and for a pinned
+    memory, which no machine retires.
+    """
+    if memory.pinned:
+        raise Conflict("A pinned memory is never retired automatically.")
+    if memory.invalidated_at or (replacement and replacement.state != "live"):
+        raise Conflict("One of the two was retired meanwhile.")
+    _retire(None, memory, reason, superseded_by=replacement, label=label)
+    if replacement:
+        _link_successor(memory, replacement, label)
+        detail |= {"by": str(replacement.pk)}
+    audit.record(
+        actor=None,
+        label=label,
+        action="supersede" if replacement else "forget",
+        subject=memory,
+        scope=memory.scope,
+        reason=reason,
+        **detail,
+    )
 
 
 def pin(*, actor: Actor, memory: Memory) -> Memory:
@@ -110,15 +153,25 @@ def _set_pin(actor: Actor, memory: Memory, *, pinned: bool) -> Memory:
     return memory
 
 
-def _retire(actor: Actor, memory: Memory, reason: str, superseded_by: Memory | None = None) -> None:
+def _retire(
+    actor: Actor | None, memory: Memory, reason: str, superseded_by: Memory | None = None, label: str = ""
+) -> None:
+    """Without an actor, *label* says who did it."""
     memory.invalidated_at = memory.updated_at = timezone.now()
-    memory.invalidated_by, memory.invalidated_actor = actor.user, actor.label[:200]
+    memory.invalidated_by = actor.user if actor else None
+    memory.invalidated_actor = (actor.label if actor else label)[:200]
     memory.invalidation_reason, memory.superseded_by = reason, superseded_by
     memory.save(update_fields=_RETIREMENT)
 
 
-def _revive(memory: Memory) -> None:
-    memory.updated_at = timezone.now()
+def _link_successor(memory: Memory, replacement: Memory, created_by: str) -> None:
+    Link.objects.get_or_create(
+        source=replacement, target=memory, type=Link.Type.SUPERSEDES, defaults={"created_by": created_by[:200]}
+    )
+
+
+def _revive(memory: Memory, updated_at: datetime) -> None:
+    memory.updated_at = updated_at
     memory.invalidated_at = memory.invalidated_by = memory.superseded_by = None
     memory.invalidated_actor = memory.invalidation_reason = ""
     memory.save(update_fields=_RETIREMENT)

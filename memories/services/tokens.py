@@ -30,11 +30,16 @@ def create_token(
     name: str,
     scopes: Collection[Scope],
     can_write: bool = True,
+    can_adjudicate: bool = False,
     expires_at: datetime | None = None,
 ) -> tuple[Token, str]:
     """The token of *actor*'s person and its secret. Raises ValidationFailed, and NotFound for a foreign scope."""
     name = name.strip()
     _check(name, scopes, expires_at)
+    if can_adjudicate and not can_write:
+        raise ValidationFailed(
+            "A token that settles disputes has to write. Allow both or neither.", field="can_adjudicate"
+        )
     if any(scope.pk not in actor.readable for scope in scopes):
         raise NotFound("There is no such scope here. Check its name.", field="scopes")
     secret = PREFIX + secrets.token_urlsafe(32)
@@ -44,11 +49,19 @@ def create_token(
         secret_sha256=_digest(secret),
         hint=secret[: len(PREFIX) + 5],
         can_write=can_write,
+        can_adjudicate=can_adjudicate,
         expires_at=expires_at,
     )
     token.scopes.set(scopes)
     slugs = sorted(scope.slug for scope in scopes)
-    audit.record(actor=actor, action="create_token", subject=token, scopes=slugs, can_write=can_write)
+    audit.record(
+        actor=actor,
+        action="create_token",
+        subject=token,
+        scopes=slugs,
+        can_write=can_write,
+        can_adjudicate=can_adjudicate,
+    )
     return token, secret
 
 

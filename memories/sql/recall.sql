@@ -1,6 +1,7 @@
 -- One round trip of recall: the candidates of each search leg with all that ranking needs.
--- The parts in braces are constants put in by memories/candidates.py: what counts as live, now or at a moment, and the
--- dimension of the vectors.
+-- The parts in braces are put in by memories/candidates.py and never hold what a caller typed: what counts as live, now or
+-- at a moment; the filters that are asked for; numbers that the planner has to know. The vector is named with its type
+-- each time: as text it would be read anew for each row.
 WITH given AS MATERIALIZED (
     SELECT place, identifier, english, lexemes, CASE
         WHEN identifier AND numnode(parts) > 0 THEN parts
@@ -44,7 +45,7 @@ kept AS MATERIALIZED (
 words AS MATERIALIZED (
     SELECT
         *, row_number() OVER rarest AS rarity,
-        sum(share) OVER rarest * (SELECT windows FROM size) <= %(budget)s AS chooses
+        sum(share) OVER rarest * (SELECT windows FROM size) <= {budget} AS chooses
     FROM kept
     WINDOW rarest AS (ORDER BY share, bit)
 ),
@@ -69,10 +70,10 @@ pairs AS MATERIALIZED (
 ),
 -- Up to a few thousand memories are compared one by one: as quick as the index, exact, and no filter can starve it.
 few AS MATERIALIZED (
-    SELECT m.id, m.created_at FROM memories m WHERE {live_memory} AND {filters} LIMIT %(exact_up_to)s + 1
+    SELECT m.id, m.created_at FROM memories m WHERE {live_memory} AND {filters} LIMIT {exact_up_to} + 1
 ),
 exact AS MATERIALIZED (
-    SELECT count(*) <= %(exact_up_to)s AS chosen, count(*) AS memories FROM few
+    SELECT count(*) <= {exact_up_to} AS chosen, count(*) AS memories FROM few
 ),
 -- Where even the rarest word is common, texts that hold two of the three rarest choose, and some that hold the rarest.
 two_rare AS MATERIALIZED (
@@ -102,7 +103,7 @@ hits AS MATERIALIZED (
         FROM words
         JOIN memory_window w ON w.document @@ words.query AND {live_window}
         WHERE words.rarity = 1 AND NOT (SELECT some_choose FROM asked) AND NOT (SELECT chosen FROM exact)
-        LIMIT %(budget)s
+        LIMIT {budget}
     )
     UNION ALL
     SELECT m.id, w.id, NULL, 0
@@ -163,7 +164,7 @@ shortlist AS MATERIALIZED (
     ) AS ordered,
     LATERAL (SELECT m.created_at FROM memories m WHERE m.id = ordered.memory_id AND {filters} OFFSET 0) AS visible
     ORDER BY exactly DESC, idf DESC, ordered.memory_id DESC
-    LIMIT 2 * %(pool)s
+    LIMIT 2 * {pool}
 ),
 -- Exactly what was pasted first, then identifiers, then the most of the query by rarity, the densest, the newest.
 text_leg AS MATERIALIZED (
@@ -186,11 +187,11 @@ text_leg AS MATERIALIZED (
         LEFT JOIN memory_window w ON w.id = shortlist.window_id
     ) AS listed
     ORDER BY rank
-    LIMIT %(pool)s
+    LIMIT {pool}
 ),
 -- Somebody who pastes an error code wants what holds it, not what resembles it: then the vector leg stays away.
 by_meaning AS MATERIALIZED (
-    SELECT %(vector)s::text IS NOT NULL
+    SELECT %(vector)s::vector IS NOT NULL
         AND NOT ((SELECT only_identifiers FROM asked) AND EXISTS (SELECT 1 FROM text_leg)) AS wanted
 ),
 compared AS MATERIALIZED (
@@ -218,11 +219,11 @@ indexed AS MATERIALIZED (
       AND NOT (SELECT chosen FROM exact)
       AND {filters}
     ORDER BY e.vector::halfvec({dimensions}) <=> (
-        SELECT %(vector)s::halfvec({dimensions})
+        SELECT %(vector)s::vector::halfvec({dimensions})
         WHERE set_config('hnsw.iterative_scan', 'relaxed_order', true) IS NOT NULL
           AND set_config('hnsw.ef_search', '200', true) IS NOT NULL
     )
-    LIMIT %(windows)s
+    LIMIT {windows}
 ),
 vector_leg AS MATERIALIZED (
     SELECT memory_id, window_id, distance, row_number() OVER (ORDER BY distance, created_at DESC, memory_id) AS rank
@@ -232,13 +233,13 @@ vector_leg AS MATERIALIZED (
         ORDER BY memory_id, distance, window_id
     ) AS best
     ORDER BY rank
-    LIMIT %(pool)s
+    LIMIT {pool}
 ),
 -- What similarity chance gives: that of all compared, or of vectors taken at even steps through the table.
 stepped AS MATERIALIZED (
     SELECT sampled.vector <=> %(vector)s::vector AS distance
     FROM (SELECT min(id) AS low, max(id) AS high FROM memory_embedding) AS span,
-    LATERAL generate_series(low, high, greatest(1, (high - low) / %(sample)s)) AS step(id),
+    LATERAL generate_series(low, high, greatest(1, (high - low) / {sample})) AS step(id),
     LATERAL (
         SELECT CASE
             WHEN {live_embedding} AND e.dimensions = {dimensions} AND e.model = %(model)s
@@ -260,9 +261,9 @@ background AS MATERIALIZED (
 recency_leg AS MATERIALIZED (
     SELECT m.id AS memory_id, row_number() OVER (ORDER BY m.created_at DESC, m.id) AS rank
     FROM memories m
-    WHERE %(by_recency)s AND {live_memory} AND {filters}
+    WHERE {by_recency} AND {live_memory} AND {filters}
     ORDER BY m.created_at DESC, m.id
-    LIMIT %(pool)s
+    LIMIT {pool}
 ),
 -- The excerpt comes from the leg that placed the memory higher; where they agree, from the one a reader can follow.
 shown AS MATERIALIZED (

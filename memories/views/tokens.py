@@ -89,6 +89,7 @@ def _wanted(cleaned: dict[str, Any]) -> dict[str, Any]:
         "name": cleaned["name"],
         "scopes": list(cleaned["scopes"]),
         "can_write": cleaned["can_write"],
+        "can_adjudicate": cleaned["can_adjudicate"],
         "expires_at": timezone.now() + timedelta(days=days) if days else None,
     }
 
