@@ -1,10 +1,12 @@
-"""The only door from a request to a candidate: a foreign one does not exist."""
+"""The only door from a request to a candidate, a run or a dispute: a foreign one does not exist."""
 
 import uuid
 
 from memories.access import Actor
 from memories.errors import NotFound
-from reflections.models import Candidate, Run
+from reflections.models import Candidate, Dispute, Run
+
+NO_DISPUTE = "There is no such dispute here. Check the id."
 
 
 def candidate_for(actor: Actor, candidate_id: str | uuid.UUID) -> Candidate:
@@ -21,3 +23,11 @@ def run_for(actor: Actor, run_id: str | uuid.UUID) -> Run:
         return Run.objects.asked_for_by(actor.user).get(pk=uuid.UUID(str(run_id)))
     except (ValueError, Run.DoesNotExist) as error:
         raise NotFound("There is no such run here. Check the address.") from error
+
+
+def dispute_for(actor: Actor, dispute_id: str | uuid.UUID) -> Dispute:
+    """A dispute of a scope the actor may read; NotFound for everything else, malformed ids included."""
+    try:
+        return Dispute.objects.visible_to(actor).whole().get(pk=uuid.UUID(str(dispute_id)))
+    except (ValueError, Dispute.DoesNotExist) as error:
+        raise NotFound(NO_DISPUTE) from error

@@ -3,3 +3,9 @@ from django.apps import AppConfig
 
 class ReflectionsConfig(AppConfig):
     name = "reflections"
+
+    def ready(self) -> None:
+        from memories import doubts
+        from reflections.models import Dispute
+
+        doubts.register(Dispute.objects.doubted_among)

@@ -1,5 +1,6 @@
 from reflections.models.candidates import Candidate, CandidateMember
 from reflections.models.config import ReflectionConfig
+from reflections.models.disputes import Dispute, DisputeType
 from reflections.models.runs import Run
 
-__all__ = ["Candidate", "CandidateMember", "ReflectionConfig", "Run"]
+__all__ = ["Candidate", "CandidateMember", "Dispute", "DisputeType", "ReflectionConfig", "Run"]

@@ -1,6 +1,7 @@
 """Every read of the queues, by the name of its use."""
 
 from reflections.querysets.candidates import ORDERS, TABS, CandidateQuerySet
+from reflections.querysets.disputes import DOUBTS, STATUSES, DisputeQuerySet
 from reflections.querysets.runs import RunQuerySet
 
-__all__ = ["ORDERS", "TABS", "CandidateQuerySet", "RunQuerySet"]
+__all__ = ["DOUBTS", "ORDERS", "STATUSES", "TABS", "CandidateQuerySet", "DisputeQuerySet", "RunQuerySet"]

@@ -66,7 +66,7 @@ def snooze(*, actor: Actor, candidate: Candidate, version: int, until: datetime 
     """Out of the queue until *until*, by default for the configured number of days; then pending again."""
     now = timezone.now()
     until = until or now + timedelta(days=configuration.current().snooze_days)
-    _check_date(until, now)
+    check_date(until, now)
     with writing():
         row = _open_row(actor, candidate, version)
         _decide(row, State.SNOOZED, actor, snoozed_until=until)
@@ -206,9 +206,10 @@ def _take_back(actor: Actor, memory_id: uuid.UUID) -> None:
     forget(actor=actor, memory=memory, reason="approval undone")
 
 
-def _check_date(until: datetime, now: datetime) -> None:
+def check_date(until: datetime, now: datetime) -> None:
+    """Raises ValidationFailed for a day to snooze until that is past, or further than LONGEST_SNOOZE away."""
     if until <= now:
         raise ValidationFailed("Choose a date in the future to snooze until.", field="until")
     if until > now + LONGEST_SNOOZE:
         latest = day(now + LONGEST_SNOOZE)
-        raise ValidationFailed(f"Snooze for at most a year, until {latest}. Or dismiss the draft.", field="until")
+        raise ValidationFailed(f"Snooze for at most a year, until {latest}.", field="until")

@@ -1,0 +1,231 @@
+"""PURE. What becomes of two memories that resemble each other: nothing, an automatic act, a person, or a judge.
+
+Similarity alone never decides. What an automatic act would take away is queued for a person instead when it is pinned
+or of a protected kind.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+from reflections.sameness import says_the_same
+
+PROTECTED_KINDS: Final = frozenset({"gotcha", "convention", "decision", "preference"})
+PROVISIONAL: Final = 0
+
+
+class Relation(StrEnum):
+    DUPLICATE = "duplicate"
+    A_SUPERSEDES_B = "a_supersedes_b"
+    B_SUPERSEDES_A = "b_supersedes_a"
+    CONTRADICTION = "contradiction"
+    COMPLEMENTARY = "complementary"
+    UNRELATED = "unrelated"
+
+
+class Action(StrEnum):
+    NOTHING = "nothing"
+    FORGET = "forget"
+    SUPERSEDE = "supersede"
+    QUEUE = "queue"
+    JUDGE = "judge"
+
+
+class Reason(StrEnum):
+    KNOWN_PAIR = "this pair was queued before"
+    TWO_PROJECTS = "they belong to two projects"
+    COMPATIBLE = "they can stand beside each other"
+    SAME_SESSION = "said again in the same session"
+    AUTHORITY = "a provisional note against an authoritative one"
+    BOTH_PROVISIONAL = "the newer of two provisional notes"
+    DUPLICATE = "the same statement twice"
+    SAME_TEXT = "the same text twice"
+    SUPERSEDES = "one replaces the other"
+    CONTRADICTION = "they contradict each other"
+    UNSURE = "the judge is not sure enough"
+    PROTECTED = "what would go is of a protected kind"
+    PINNED = "what would go is pinned"
+    NOT_JUDGED = "nobody has judged them yet"
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """Least confidences of a judge, and the cosine from which a session corrects itself."""
+
+    duplicate: float = 0.90
+    supersedes: float = 0.95
+    authority: float = 0.2
+    provisional: float = 0.4
+    same_session_cosine: float = 0.95
+
+
+DEFAULTS: Final = Thresholds()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """One memory of a pair. ``project`` is empty where it is not known; ``entities`` are canonical names."""
+
+    id: object
+    content: str
+    created_at: datetime
+    kind: str = "fact"
+    provenance: int = 1
+    pinned: bool = False
+    session: str = ""
+    project: str = ""
+    entities: frozenset[str] = frozenset()
+
+    @property
+    def is_protected(self) -> bool:
+        return self.kind in PROTECTED_KINDS and self.provenance > PROVISIONAL
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """``known``: the pair stands in the queue already, in whatever status."""
+
+    a: Side
+    b: Side
+    cosine: float | None = None
+    known: bool = False
+
+    @property
+    def in_order(self) -> tuple[Side, Side]:
+        """The older and the newer one."""
+        older, newer = sorted((self.a, self.b), key=lambda side: (side.created_at, str(side.id)))
+        return older, newer
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a judge found; its confidence from 0 to 1."""
+
+    relation: Relation
+    confidence: float
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.confidence <= 1:
+            raise ValueError(f"A confidence lies between 0 and 1, not at {self.confidence!r}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What to do. ``type`` is that of the dispute to queue; with JUDGE, of the one to park where there is no judge."""
+
+    action: Action
+    reason: Reason
+    type: str = ""
+    winner: Side | None = None
+    loser: Side | None = None
+
+
+def decide(pair: Pair, verdict: Verdict | None = None, thresholds: Thresholds = DEFAULTS) -> Decision:
+    """What to do about *pair*, given what a judge found, or None before anybody was asked."""
+    if pair.known:
+        return Decision(Action.NOTHING, Reason.KNOWN_PAIR)
+    if _of_two_projects(pair):
+        return Decision(Action.NOTHING, Reason.TWO_PROJECTS)
+    if verdict is None:
+        return _unjudged(pair, thresholds)
+    if verdict.relation in (Relation.COMPLEMENTARY, Relation.UNRELATED):
+        return Decision(Action.NOTHING, Reason.COMPATIBLE)
+    return _judged(pair, verdict, thresholds)
+
+
+def _of_two_projects(pair: Pair) -> bool:
+    return bool(pair.a.project and pair.b.project and pair.a.project != pair.b.project)
+
+
+# Without a judge -----------------------------------------------------------------------------
+
+
+def _unjudged(pair: Pair, thresholds: Thresholds) -> Decision:
+    if says_the_same(pair.a.content, pair.b.content):
+        winner, loser = _duplicate_winner(pair)
+        return _act(Action.FORGET, Reason.SAME_TEXT, "duplicate", winner, loser)
+    if _corrects_itself(pair, thresholds):
+        older, newer = pair.in_order
+        return _act(Action.SUPERSEDE, Reason.SAME_SESSION, "supersedes", newer, older)
+    return Decision(Action.JUDGE, Reason.NOT_JUDGED, "unjudged")
+
+
+def _corrects_itself(pair: Pair, thresholds: Thresholds) -> bool:
+    """One session said nearly the same twice, with authority, and not of two things that it names apart."""
+    a, b = pair.a, pair.b
+    if not a.session or a.session != b.session or PROVISIONAL in (a.provenance, b.provenance):
+        return False
+    if a.entities and b.entities and not a.entities & b.entities:
+        return False
+    return pair.cosine is not None and pair.cosine >= thresholds.same_session_cosine
+
+
+# With a verdict ------------------------------------------------------------------------------
+
+
+def _judged(pair: Pair, verdict: Verdict, thresholds: Thresholds) -> Decision:
+    provisional = [side for side in (pair.a, pair.b) if side.provenance == PROVISIONAL]
+    if len(provisional) == 1:
+        return _by_authority(pair, verdict, provisional[0], thresholds)
+    if len(provisional) == 2:
+        return _newer_provisional(pair, verdict, thresholds)
+    if verdict.relation == Relation.DUPLICATE:
+        return _duplicate(pair, verdict, thresholds)
+    if verdict.relation == Relation.CONTRADICTION:
+        return Decision(Action.QUEUE, Reason.CONTRADICTION, "contradiction")
+    return _supersedes(pair, verdict, thresholds)
+
+
+def _by_authority(pair: Pair, verdict: Verdict, loser: Side, thresholds: Thresholds) -> Decision:
+    winner = pair.b if loser is pair.a else pair.a
+    if verdict.confidence < thresholds.authority:
+        return Decision(Action.QUEUE, Reason.UNSURE, _type_of(verdict), winner, loser)
+    return _act(_way_out(verdict), Reason.AUTHORITY, _type_of(verdict), winner, loser)
+
+
+def _newer_provisional(pair: Pair, verdict: Verdict, thresholds: Thresholds) -> Decision:
+    older, newer = pair.in_order
+    if verdict.confidence < thresholds.provisional:
+        return Decision(Action.QUEUE, Reason.UNSURE, _type_of(verdict), newer, older)
+    return _act(_way_out(verdict), Reason.BOTH_PROVISIONAL, _type_of(verdict), newer, older)
+
+
+def _duplicate(pair: Pair, verdict: Verdict, thresholds: Thresholds) -> Decision:
+    winner, loser = _duplicate_winner(pair)
+    if verdict.confidence < thresholds.duplicate:
+        return Decision(Action.QUEUE, Reason.UNSURE, "duplicate", winner, loser)
+    return _act(Action.FORGET, Reason.DUPLICATE, "duplicate", winner, loser)
+
+
+def _duplicate_winner(pair: Pair) -> tuple[Side, Side]:
+    """The winner and the loser of two that say the same: the newer one stays, unless the older wording has more
+    authority, as a person's has beside an agent's."""
+    older, newer = pair.in_order
+    return (older, newer) if older.provenance > newer.provenance else (newer, older)
+
+
+def _supersedes(pair: Pair, verdict: Verdict, thresholds: Thresholds) -> Decision:
+    winner, loser = (pair.a, pair.b) if verdict.relation == Relation.A_SUPERSEDES_B else (pair.b, pair.a)
+    if verdict.confidence < thresholds.supersedes:
+        return Decision(Action.QUEUE, Reason.UNSURE, "supersedes", winner, loser)
+    return _act(Action.SUPERSEDE, Reason.SUPERSEDES, "supersedes", winner, loser)
+
+
+def _act(action: Action, reason: Reason, type: str, winner: Side, loser: Side) -> Decision:
+    """The last rung: what a person marked as lasting is a person's to give up."""
+    if loser.pinned:
+        return Decision(Action.QUEUE, Reason.PINNED, type, winner, loser)
+    if loser.is_protected:
+        return Decision(Action.QUEUE, Reason.PROTECTED, type, winner, loser)
+    return Decision(action, reason, type, winner, loser)
+
+
+def _way_out(verdict: Verdict) -> Action:
+    return Action.FORGET if verdict.relation == Relation.DUPLICATE else Action.SUPERSEDE
+
+
+def _type_of(verdict: Verdict) -> str:
+    if verdict.relation in (Relation.DUPLICATE, Relation.CONTRADICTION):
+        return str(verdict.relation)
+    return "supersedes"

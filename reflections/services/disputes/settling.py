@@ -1,0 +1,238 @@
+"""Settling a dispute: one decision, what it does to the memories, and what is needed to take it back."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+from memories import guard
+from memories.access import Actor
+from memories.entities import EntitySpec
+from memories.errors import Conflict, ValidationFailed
+from memories.models import Memory
+from memories.services import lifecycle
+from memories.services.audit import record
+from memories.services.remember import remember
+from memories.services.validation import MOST_ENTITIES, check_line
+from memories.services.writing import locked, writing
+from reflections.models import Dispute
+from reflections.services.disputes.rows import decide, held_open
+
+Resolution, Status = Dispute.Resolution, Dispute.Status
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What somebody asks for. Of a pair, ``winner`` is the side that stays."""
+
+    actor: Actor
+    row: Dispute
+    winner: Memory | None
+    text: str
+    reason: str
+
+    @property
+    def loser(self) -> Memory:
+        return next(side for side in self.row.sides if side != self.winner)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    resolution: str
+    status: str = Status.RESOLVED
+    merged: Memory | None = None
+    retired: list[dict[str, str]] = field(default_factory=list)
+
+
+def resolve(
+    *,
+    actor: Actor,
+    dispute: Dispute,
+    version: int | None,
+    resolution: str,
+    winner: str | uuid.UUID | None = None,
+    text: str | None = None,
+    reason: str = "",
+) -> Dispute:
+    """Settle *dispute* as one of RESOLUTIONS says; the row as it then is.
+
+    ``forget`` and ``supersede`` take the *winner*, ``merge`` the *text* that both become. Raises NotFound, Forbidden,
+    ValidationFailed for what does not fit the dispute, and Conflict when somebody decided meanwhile or a memory that
+    the decision needs is retired.
+    """
+    _check(resolution, reason)
+    with writing():
+        row = held_open(actor, dispute, version)
+        _hold_sides(actor, row)
+        decision = Decision(actor, row, _winner(row, resolution, winner), _text(resolution, text), reason)
+        outcome = RESOLUTIONS[resolution](decision)
+        decide(
+            row,
+            by=actor,
+            status=outcome.status,
+            resolution=outcome.resolution,
+            winner=decision.winner,
+            merged=outcome.merged,
+            retired=outcome.retired,
+            reason=reason,
+        )
+        record(
+            actor=actor,
+            action="settle_dispute",
+            subject=row,
+            scope=row.scope,
+            reason=reason,
+            resolution=row.resolution,
+            winner=str(row.winner_id) if row.winner_id else None,
+        )
+    return row
+
+
+def mark_of(memory: Memory, before: datetime) -> dict[str, str]:
+    """What undoing the retirement needs: when it was, and the date of the last change before it."""
+    at = memory.invalidated_at
+    if at is None:
+        raise ValueError("Only of a retired memory.")
+    return {"memory": str(memory.pk), "at": at.isoformat(), "updated_at": before.isoformat()}
+
+
+# What each resolution does -------------------------------------------------------------------
+
+
+def _keep_both(decision: Decision) -> Outcome:
+    return Outcome(Resolution.KEPT_BOTH)
+
+
+def _forget(decision: Decision) -> Outcome:
+    if decision.winner is None or decision.winner.invalidated_at:
+        raise Conflict("The memory to keep is retired itself. Restore it first, or keep the other one.", field="winner")
+    loser, before = decision.loser, decision.loser.updated_at
+    gone = lifecycle.forget(actor=decision.actor, memory=loser, reason=_because(decision))
+    return Outcome(Resolution.FORGOT, retired=[mark_of(gone, before)])
+
+
+def _supersede(decision: Decision) -> Outcome:
+    if decision.winner is None:
+        raise ValidationFailed("Name the side that stays as the winner.", field="winner")
+    loser, before = decision.loser, decision.loser.updated_at
+    gone = lifecycle.supersede(
+        actor=decision.actor, memory=loser, replacement=decision.winner, reason=_because(decision)
+    )
+    return Outcome(Resolution.SUPERSEDED, retired=[mark_of(gone, before)])
+
+
+def _merge(decision: Decision) -> Outcome:
+    sides = decision.row.sides
+    merged = _written(decision, sides)
+    marks = []
+    for side in sides:
+        before = side.updated_at
+        gone = lifecycle.supersede(actor=decision.actor, memory=side, replacement=merged, reason=_because(decision))
+        marks.append(mark_of(gone, before))
+    return Outcome(Resolution.MERGED, merged=merged, retired=marks)
+
+
+def _uphold(decision: Decision) -> Outcome:
+    return Outcome(Resolution.UPHELD, status=Status.DISMISSED)
+
+
+def _retire(decision: Decision) -> Outcome:
+    subject, before = decision.row.subject, decision.row.subject.updated_at
+    gone = lifecycle.forget(actor=decision.actor, memory=subject, reason=_because(decision))
+    return Outcome(Resolution.RETIRED, retired=[mark_of(gone, before)])
+
+
+RESOLUTIONS: Final[dict[str, Callable[[Decision], Outcome]]] = {
+    "keep_both": _keep_both,
+    "forget": _forget,
+    "supersede": _supersede,
+    "merge": _merge,
+    "uphold": _uphold,
+    "retire": _retire,
+}
+OF_PAIRS: Final = ("keep_both", "forget", "supersede", "merge")
+OF_SINGLES: Final = ("uphold", "retire")
+WITH_WINNER: Final = ("forget", "supersede")
+
+
+def _because(decision: Decision) -> str:
+    return decision.reason or f"{decision.row.get_type_display()}: settled in a dispute"
+
+
+def _written(decision: Decision, sides: list[Memory]) -> Memory:
+    """The new text: of the kind of the newer side, about what both are about."""
+    named = {(entity.canonical, entity.type): entity for side in sides for entity in side.entities.all()}
+    remembered = remember(
+        actor=decision.actor,
+        scope=decision.row.scope,
+        content=decision.text,
+        kind=sides[-1].kind,
+        entities=[EntitySpec(entity.name, entity.type) for entity in list(named.values())[:MOST_ENTITIES]],
+        pinned=any(side.pinned for side in sides),
+        source=f"dispute:{decision.row.pk}",
+    )
+    if remembered.deduplicated:
+        raise Conflict(
+            "A live memory says exactly this already. If it is one of the two, let it supersede the other.",
+            field="text",
+        )
+    return remembered.memory
+
+
+# What may be asked for -----------------------------------------------------------------------
+
+
+def _check(resolution: str, reason: str) -> None:
+    if resolution not in RESOLUTIONS:
+        raise ValidationFailed(f"The resolution must be one of {', '.join(RESOLUTIONS)}.", field="resolution")
+    check_line(reason, "reason")
+    guard.refuse_secrets(reason, "reason")
+
+
+def _hold_sides(actor: Actor, row: Dispute) -> None:
+    """In the order of their ids, so that two decisions about the same memories cannot deadlock."""
+    now = {side.pk: locked(actor, side) for side in sorted(row.sides, key=lambda side: side.pk)}
+    row.subject = now[row.subject.pk]
+    if row.other:
+        row.other = now[row.other.pk]
+
+
+def _winner(row: Dispute, resolution: str, winner: str | uuid.UUID | None) -> Memory | None:
+    _check_fits(row, resolution)
+    if resolution not in WITH_WINNER:
+        if winner is not None:
+            raise ValidationFailed(f"{resolution} takes no winner. Leave it out.", field="winner")
+        return None
+    if winner is None:
+        raise ValidationFailed("Name the side that stays as the winner.", field="winner")
+    found: dict[Any, Memory] = {str(side.pk): side for side in row.sides}
+    if str(winner).lower() not in found:
+        raise ValidationFailed("The winner must be one of the two memories in dispute.", field="winner")
+    return found[str(winner).lower()]
+
+
+def _check_fits(row: Dispute, resolution: str) -> None:
+    if row.is_pair and resolution in OF_SINGLES:
+        raise ValidationFailed(
+            f"This dispute is about two memories: {resolution} is for one. Use one of {', '.join(OF_PAIRS)}.",
+            field="resolution",
+        )
+    if not row.is_pair and resolution in OF_PAIRS:
+        raise ValidationFailed(
+            f"This dispute is about one memory: {resolution} is for two. Use one of {', '.join(OF_SINGLES)}.",
+            field="resolution",
+        )
+
+
+def _text(resolution: str, text: str | None) -> str:
+    if resolution != "merge":
+        if text is not None:
+            raise ValidationFailed(f"{resolution} takes no text. Leave it out.", field="text")
+        return ""
+    if text is None or not text.strip():
+        raise ValidationFailed("Write the text that both become.", field="text")
+    # Browsers send a textarea's lines with CRLF.
+    return text.replace("\r\n", "\n").strip()

@@ -1,0 +1,95 @@
+"""Putting a decision off, and taking one back."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from memories.access import Actor
+from memories.errors import Conflict
+from memories.models import Memory
+from memories.services import lifecycle
+from memories.services.audit import record
+from memories.services.writing import locked, writing
+from reflections import configuration
+from reflections.models import Dispute
+from reflections.services.decisions import check_date
+from reflections.services.disputes.rows import decide, held, held_open
+
+UNDONE = "Decision undone"
+
+
+def snooze(*, actor: Actor, dispute: Dispute, version: int, until: datetime | None = None) -> Dispute:
+    """Out of the queue until *until*, by default for the configured number of days; then pending again."""
+    now = timezone.now()
+    until = until or now + timedelta(days=configuration.current().snooze_days)
+    check_date(until, now)
+    with writing():
+        row = held_open(actor, dispute, version)
+        decide(row, by=actor, status=Dispute.Status.SNOOZED, snoozed_until=until)
+        record(actor=actor, action="snooze_dispute", subject=row, scope=row.scope, until=until.isoformat())
+    return row
+
+
+def undo(*, actor: Actor, dispute: Dispute, version: int) -> Dispute:
+    """Back to pending, with the memories exactly as they were before the decision; a merged text is forgotten.
+
+    Raises Conflict when there is nothing to undo, or when one of those memories was changed since.
+    """
+    with writing():
+        row = held(actor, dispute, version)
+        if row.status == Dispute.Status.PENDING:
+            raise Conflict("There is nothing to undo: this dispute is waiting for a decision.")
+        undone = row.resolution or row.status
+        _refuse_second_open(row)
+        _give_back(actor, row)
+        decide(
+            row,
+            by=actor,
+            status=Dispute.Status.PENDING,
+            resolution="",
+            winner=None,
+            merged=None,
+            retired=[],
+            reason="",
+        )
+        record(actor=actor, action="reopen_dispute", subject=row, scope=row.scope, undone=undone)
+    return row
+
+
+def _refuse_second_open(row: Dispute) -> None:
+    if row.is_pair or row.status == Dispute.Status.SNOOZED:
+        return
+    same = Dispute.objects.unsettled().singles().filter(subject=row.subject, type=row.type)
+    if same.exists():
+        raise Conflict("The same doubt about this memory was raised again since, and waits. Settle that one.")
+
+
+def _give_back(actor: Actor, row: Dispute) -> None:
+    _refuse_changed(actor, row)
+    for mark in sorted(row.retired, key=lambda mark: str(mark["memory"])):
+        lifecycle.take_back(
+            actor=actor,
+            memory=_named(row, mark),
+            retired_at=datetime.fromisoformat(mark["at"]),
+            updated_at=datetime.fromisoformat(mark["updated_at"]),
+            reason=UNDONE,
+        )
+    if row.merged:
+        lifecycle.forget(actor=actor, memory=row.merged, reason=UNDONE)
+
+
+def _named(row: Dispute, mark: dict[str, Any]) -> Memory:
+    return next(side for side in row.sides if str(side.pk) == mark["memory"])
+
+
+def _refuse_changed(actor: Actor, row: Dispute) -> None:
+    """What stayed must stand as the decision left it: one that was retired since has its own way back."""
+    gone = {mark["memory"] for mark in row.retired}
+    stayed = [side for side in row.sides if str(side.pk) not in gone]
+    if any(locked(actor, side).invalidated_at for side in stayed):
+        raise Conflict("A memory of this dispute was retired or edited since, so the decision stands.")
+    if row.merged:
+        merged = locked(actor, row.merged)
+        if merged.invalidated_at or merged.version != 1:
+            raise Conflict("The merged memory was changed since, so the decision stands. Open it to go on from there.")
