@@ -57,14 +57,14 @@ class Token(models.Model):
     hint = models.CharField(max_length=12, help_text="The first characters of the secret, to tell tokens apart.")
     scopes = models.ManyToManyField(Scope, related_name="tokens")
     can_write = models.BooleanField(default=True)
-    can_adjudicate = models.BooleanField(
-        default=False, db_default=False, help_text="It may settle disputes; never approve drafts."
-    )
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField(null=True, blank=True)
     last_used_at = models.DateTimeField(null=True, blank=True)
     first_write_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
+    can_adjudicate = models.BooleanField(
+        default=False, db_default=False, help_text="It may settle disputes; never approve drafts."
+    )
 
     class Meta:
         constraints = [
