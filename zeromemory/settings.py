@@ -338,10 +338,9 @@ MODEL_BASE_URL = _text("ZEROMEMORY_MODEL_BASE_URL")
 MODEL_KEY = _text("ZEROMEMORY_MODEL_KEY")
 MODEL_TIMEOUT = _whole_number("ZEROMEMORY_MODEL_TIMEOUT", 60, most=600)  # seconds, for a question with its retries
 MODEL_DAILY_TOKENS = _whole_number("ZEROMEMORY_MODEL_DAILY_TOKENS", 0, least=0, most=999_999_999)  # 0: no limit
-MODEL_PROVIDERS = (
-    "alibaba", "anthropic", "cerebras", "deepseek", "fireworks", "github", "moonshotai", "nebius", "ollama", "openai",
-    "openai-responses", "openrouter", "ovhcloud", "sambanova", "together", "vercel",
-)  # fmt: skip
+MOVABLE_PROVIDERS = ("alibaba", "anthropic", "moonshotai", "ollama", "openai", "openai-responses", "sambanova")
+FIXED_PROVIDERS = ("cerebras", "deepseek", "fireworks", "nebius", "openrouter", "ovhcloud", "together", "vercel")
+MODEL_PROVIDERS = (*MOVABLE_PROVIDERS, *FIXED_PROVIDERS)
 
 
 def _check_model() -> None:
@@ -370,6 +369,11 @@ def _check_model_address() -> None:
             "ZEROMEMORY_MODEL_BASE_URL",
             "write the address of a server such as http://localhost:11434/v1, without a key or password in it.",
         )
+    if MODEL.partition(":")[0] in FIXED_PROVIDERS:
+        raise _refuse(
+            "ZEROMEMORY_MODEL_BASE_URL",
+            f"{_shortened(MODEL)} has an address of its own. Unset it, or write openai: and the model's name.",
+        )
 
 
 _check_model()
@@ -388,6 +392,7 @@ LOGGING = {
         "axes": {"level": "WARNING"},
         "celery.app.trace": {"level": "WARNING"},  # two lines for every task otherwise
         "celery.worker.strategy": {"level": "WARNING"},
+        "httpx2": {"level": "WARNING"},  # a line for every request to a model otherwise
         "django.request": {"level": "ERROR"},  # a visitor's 404 is no fault of ours
     },
 }

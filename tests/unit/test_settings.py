@@ -20,6 +20,11 @@ BAD = {
     "ZEROMEMORY_DEBUG": "maybe",
     "ZEROMEMORY_EMBEDDER": "magic",
     "ZEROMEMORY_LOG_LEVEL": "LOUD",
+    "ZEROMEMORY_MODEL": "opnai:name",
+    "ZEROMEMORY_MODEL_BASE_URL": "localhost:11434",
+    "ZEROMEMORY_MODEL_DAILY_TOKENS": "many",
+    "ZEROMEMORY_MODEL_KEY": "schlüssel",
+    "ZEROMEMORY_MODEL_TIMEOUT": "0",
     "ZEROMEMORY_SECRET_KEY": "short",
     "ZEROMEMORY_SECURE_COOKIES": "2",
     "ZEROMEMORY_WORKERS": "0",
@@ -41,6 +46,25 @@ def test_a_bad_value_is_refused_by_the_name_of_its_variable(tmp_path, name):
     said = read(tmp_path, **{name: BAD[name]}).stderr.strip().splitlines()[-1]
     assert said.startswith(f"django.core.exceptions.ImproperlyConfigured: {name}: ")
     assert said.endswith(".")
+
+
+@pytest.mark.parametrize("model", ["openai", "openai:", ":name", "openai:two words", "name"])
+def test_a_model_is_a_provider_and_a_name(tmp_path, model):
+    said = read(tmp_path, ZEROMEMORY_MODEL=model).stderr.strip().splitlines()[-1]
+    assert f"ZEROMEMORY_MODEL: {model!r} is not provider:model" in said
+
+
+def test_an_address_is_refused_where_the_provider_has_its_own(tmp_path):
+    given = {"ZEROMEMORY_MODEL": "openrouter:some/model", "ZEROMEMORY_MODEL_BASE_URL": "http://localhost/v1"}
+    said = read(tmp_path, **given).stderr.strip().splitlines()[-1]
+    assert "ZEROMEMORY_MODEL_BASE_URL: openrouter:some/model has an address of its own" in said
+
+
+@pytest.mark.parametrize("address", ["ftp://host/v1", "http://", "http://u:letmein@host/v1", "http://host:99999/v1"])
+def test_an_address_that_no_model_can_have_is_refused_without_its_password(tmp_path, address):
+    said = read(tmp_path, ZEROMEMORY_MODEL_BASE_URL=address).stderr.strip().splitlines()[-1]
+    assert "ZEROMEMORY_MODEL_BASE_URL: " in said
+    assert "letmein" not in said
 
 
 @pytest.mark.parametrize("number", ["-1", "65", "9" * 5000, "1e3", "two", "²"])

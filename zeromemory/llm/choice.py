@@ -1,5 +1,6 @@
 """Which model the settings name."""
 
+import os
 from dataclasses import dataclass, field
 
 from django.conf import settings
@@ -21,6 +22,11 @@ class ModelChoice:
     @property
     def model(self) -> str:
         return self.name.partition(":")[2]
+
+    @property
+    def key_elsewhere(self) -> str:
+        """The key in the provider's own variable, which messages must not repeat either."""
+        return os.environ.get(f"{self.provider.partition('-')[0].upper()}_API_KEY", "")
 
 
 def model_in_use() -> ModelChoice | None:

@@ -24,7 +24,6 @@ class Output(BaseModel):
 
 
 type Confidence = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-type Many[Item] = Annotated[tuple[Item, ...], Field(strict=False)]  # some providers hand over lists, not JSON
 
 
 class Contract[T: Output](ABC):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from zeromemory.llm.contract import Confidence, Contract, Many, Output, UnusableAnswer
+from zeromemory.llm.contract import Confidence, Contract, Output, UnusableAnswer
 from zeromemory.llm.fencing import Fence, moment
 
 MOST_EVIDENCE = 3
@@ -71,7 +71,7 @@ class Finding:
 
 class Sentence(Output):
     text: str
-    sources: Many[str]
+    sources: tuple[str, ...]
 
 
 class Distillate(Output):
@@ -80,7 +80,7 @@ class Distillate(Output):
     kind: Literal["fact", "convention"]
     confidence: Confidence
     rationale: str
-    sentences: Many[Sentence]
+    sentences: tuple[Sentence, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +181,7 @@ class Usefulness(Output):
 
 
 class UsefulnessVerdicts(Output):
-    verdicts: Many[Usefulness]
+    verdicts: tuple[Usefulness, ...]
 
 
 @dataclass(frozen=True, slots=True)

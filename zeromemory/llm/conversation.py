@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Final
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
 
 import httpx2
 from pydantic_ai import Agent, ModelRetry, ToolOutput
@@ -18,6 +19,9 @@ from zeromemory.llm.fencing import Fence
 from zeromemory.llm.patience import PatientModel
 from zeromemory.llm.providers import model_of
 
+if TYPE_CHECKING:
+    from ssl import SSLContext
+
 CONNECT_SECONDS: Final = 5.0
 MORE_TRIES: Final = 2  # after an answer that cannot be used
 MOST_ANSWER_TOKENS: Final = 8192  # of one answer, thinking included
@@ -31,9 +35,11 @@ def converse[T: Output](question: Contract[T], choice: ModelChoice, spent: Spent
 async def _converse[T: Output](question: Contract[T], choice: ModelChoice, spent: Spent) -> T:
     fence = question.fence()
     failure = Failure(choice, spent)
-    timeout = httpx2.Timeout(choice.timeout, connect=min(CONNECT_SECONDS, choice.timeout))
     try:
-        async with asyncio.timeout(choice.timeout), httpx2.AsyncClient(timeout=timeout) as client:
+        async with (
+            asyncio.timeout(choice.timeout),
+            _client(choice) as client,
+        ):
             model = PatientModel(model_of(choice, client), spent, failure.reasons)
             answer: Any = await _agent(question, model, fence).run(question.prompt(fence), infer_name=False)
             return answer.output  # type: ignore[no-any-return]  # the agent was built for this contract
@@ -41,6 +47,17 @@ async def _converse[T: Output](question: Contract[T], choice: ModelChoice, spent
         raise failure.of_time() from error
     except (library.AgentRunError, library.UserError) as error:
         raise failure.of(error) from error
+
+
+def _client(choice: ModelChoice) -> httpx2.AsyncClient:
+    timeout = httpx2.Timeout(choice.timeout, connect=min(CONNECT_SECONDS, choice.timeout))
+    return httpx2.AsyncClient(timeout=timeout, verify=_certificates())
+
+
+@cache
+def _certificates() -> SSLContext:
+    """Read once: reading them takes longer than a question that a server nearby answers."""
+    return httpx2.create_ssl_context()
 
 
 def _agent[T: Output](question: Contract[T], model: PatientModel, fence: Fence) -> Agent[None, Any]:

@@ -72,8 +72,8 @@ class Failure:
     def _words(self, error: Exception) -> str:
         """What the server said, in brackets, without the key and in bounded length."""
         said = _words_of(getattr(error, "body", None)) or _words_of(str(error))
-        if self.choice.key:
-            said = said.replace(self.choice.key, "***")
+        for key in filter(None, (self.choice.key, self.choice.key_elsewhere)):
+            said = said.replace(key, "***")
         said = with_marks(" ".join(said.split()))[:LONGEST_QUOTE]
         status = getattr(error, "status_code", None)
         quoted = ": ".join(piece for piece in (str(status or ""), said) if piece)
