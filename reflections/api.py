@@ -1,4 +1,4 @@
-"""REST over the reflection queue: to read. Deciding is for people, in a browser."""
+"""REST over drafts: to read. Deciding about them is for people, in a browser."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from ninja import Router, Schema
 from memories.access import read_targets
 from memories.api.routes import ERRORS, acting
 from memories.api.shapes import Text
+from reflections.dispute_api import router as dispute_router
 from reflections.models import Candidate
 
 router = Router()
+router.add_router("", dispute_router)
 MOST = 100
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from memories.access import Actor
+from memories.doubts import open_disputes
 from memories.embedding_queue import is_embedded, stamps_in_use
 from memories.history import ties, versions
 from memories.models import Memory
@@ -75,6 +76,7 @@ def whole_answer(memory: Memory, actor: Actor) -> dict[str, Any]:
         "weight": memory.weight,
         "newest_source_at": memory.newest_source_at,
         "reinforcement": reinforcement.multiplier if reinforcement else 1.0,
+        **_doubt(open_disputes([memory.pk]).get(memory.pk)),
         "links": [
             {
                 "type": tie.type,
@@ -114,6 +116,10 @@ def remember_answer(remembered: Remembered) -> dict[str, Any]:
     }
 
 
+def _doubt(dispute: UUID | None) -> dict[str, Any]:
+    return {"disputed": dispute is not None, "dispute_id": dispute}
+
+
 def result_answer(result: Result) -> dict[str, Any]:
     memory = result.memory
     return {
@@ -137,8 +143,6 @@ def result_answer(result: Result) -> dict[str, Any]:
         "text_matched": result.text_matched,
         "pinned": memory.pinned,
         "policy": memory.scope.retention,
-        "disputed": False,
-        "dispute_id": None,
         "stale_days": None,
         "anchors": [],
         "why": result.why,
@@ -146,10 +150,14 @@ def result_answer(result: Result) -> dict[str, Any]:
 
 
 def recall_answer(found: Recall, actor: Actor) -> dict[str, Any]:
-    successors = _successors([result.memory for result in found.results], actor)
+    memories = [result.memory for result in found.results]
+    successors, doubts = _successors(memories, actor), open_disputes([memory.pk for memory in memories])
     return {
         "results": [
-            result_answer(result) | {"superseded_by": successors.get(result.memory.pk)} for result in found.results
+            result_answer(result)
+            | {"superseded_by": successors.get(result.memory.pk)}
+            | _doubt(doubts.get(result.memory.pk))
+            for result in found.results
         ],
         "notices": [*found.notices, *(one.said(most=COUNTED) for one in found.without)],
         "policy": found.policy,

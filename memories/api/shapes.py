@@ -134,6 +134,8 @@ class MemoryWhole(MemoryOut):
     weight: float
     newest_source_at: datetime | None
     reinforcement: float
+    disputed: bool
+    dispute_id: UUID | None
     links: list[LinkOut]
     versions: list[VersionOut]
     anchors: list[dict[str, Any]]

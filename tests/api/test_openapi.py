@@ -14,6 +14,11 @@ CALLS = {
     "/api/v1/memories/{memory_id}/restore",
     "/api/v1/memories/{memory_id}/pin",
     "/api/v1/memories/{memory_id}/unpin",
+    "/api/v1/memories/{memory_id}/challenge",
+    "/api/v1/disputes",
+    "/api/v1/disputes/resolve",
+    "/api/v1/disputes/{dispute_id}",
+    "/api/v1/disputes/{dispute_id}/resolve",
     "/api/v1/recall",
     "/api/v1/insights/ageing",
     "/api/v1/reflections",
@@ -45,7 +50,7 @@ def test_a_wrong_method_is_refused_in_json_and_names_the_right_ones(api):
     assert {"GET", "POST"} <= set(answer.headers["Allow"].replace(" ", "").split(","))
 
 
-@pytest.mark.parametrize("path", ["/memories", "/config", "/reflections", "/insights/ageing", "/openapi.json", "/no"])
+@pytest.mark.parametrize("path", ["/memories", "/config", "/disputes", "/insights/ageing", "/openapi.json", "/no"])
 def test_head_answers_like_get_without_the_body(api, path):
     got, asked = api.get(path), api.call("head", path)
     assert (asked.status_code, asked.content) == (got.status_code, b"")
@@ -57,7 +62,7 @@ def test_head_needs_a_token_and_a_call_that_reads(api, nobody):
     assert api.call("head", "/recall").status_code == 405
 
 
-@pytest.mark.parametrize("path", ["/memories", "/reflections"])
+@pytest.mark.parametrize("path", ["/memories", "/reflections", "/disputes"])
 def test_an_empty_scope_never_means_all(api, path):
     assert api.get(path, scope="").status_code == 400
 
