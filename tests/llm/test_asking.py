@@ -1,12 +1,14 @@
 """Questions and answers over HTTP, in both protocols: good, bad, slow and none."""
 
 import json
+import re
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from tests.llm import server as scripted
-from tests.llm.factories import distil, pair
+from tests.llm.factories import distil, memory, pair
 from tests.llm.server import arguments, cut_off, prose, raw, refusal, slow, status, thinking, trickled
 from zeromemory.llm import ModelBusy, ModelRejected, ModelUnavailable, PairVerdict, ask, patience
 
@@ -350,3 +352,17 @@ def test_a_long_question_is_sent_whole(server):
     question = distil()
     ask(question)
     assert all(episode.text in server.last.prompt for episode in question.episodes)
+
+
+def test_questions_from_several_threads_get_their_own_answers(model_server):
+    """As in a worker, whose tasks are threads of one process."""
+    model_server.answers(lambda request: having_rationale(re.search(r"number \d+", request.prompt)[0]))
+    questions = [pair(memory("m1", f"number {number}")) for number in range(8)]
+    with ThreadPoolExecutor(4) as threads:
+        answers = list(threads.map(ask, questions))
+    assert [answer.value.rationale for answer in answers] == [f"number {number}" for number in range(8)]
+    assert {answer.input_tokens for answer in answers} == {100}
+
+
+def having_rationale(text: str) -> PairVerdict:
+    return DUPLICATE.model_copy(update={"rationale": text})
