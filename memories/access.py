@@ -14,6 +14,8 @@ from memories.words import UNSTORABLE
 
 _NO_SCOPE = "There is no such scope here. Check its name, or the scopes of the token."
 
+type Roles = dict[int, str]  # of one person, by scope
+
 
 @dataclass(frozen=True, slots=True)
 class Actor:
@@ -50,10 +52,9 @@ def actor_for_user(user: User) -> Actor:
     )
 
 
-def actor_for_token(token: Token, *, agent: str = "") -> Actor:
-    allowed = set(token.scopes.values_list("pk", flat=True))
-    roles = {scope: role for scope, role in _roles(token.user).items() if scope in allowed}
-    rights = _rights(roles)
+def actor_for_token(token: Token, *, agent: str = "", roles: Roles | None = None) -> Actor:
+    """*roles*: those of the token's person in the scopes it reaches, where they are known already."""
+    rights = _rights(_roles_of_token(token) if roles is None else roles)
     writable = rights["writable"] if token.can_write else frozenset()
     return Actor(
         user=token.user,
@@ -73,13 +74,18 @@ def actor_for_request(request: HttpRequest) -> Actor:
     return actor
 
 
-def _roles(user: User) -> dict[int, str]:
+def _roles(user: User) -> Roles:
     roles = dict(Membership.objects.filter(user=user).values_list("scope_id", "role"))
     owned = Scope.objects.filter(owner=user).values_list("pk", flat=True)
     return roles | dict.fromkeys(owned, Role.ADMIN)
 
 
-def _rights(roles: dict[int, str]) -> dict[str, frozenset[int]]:
+def _roles_of_token(token: Token) -> Roles:
+    allowed = set(token.scopes.values_list("pk", flat=True))
+    return {scope: role for scope, role in _roles(token.user).items() if scope in allowed}
+
+
+def _rights(roles: Roles) -> dict[str, frozenset[int]]:
     return {
         "readable": frozenset(roles),
         "writable": frozenset(scope for scope, role in roles.items() if role != Role.READER),

@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 
 from memories.entities import canonical_name
 from memories.fusion import Background
+from memories.models import Memory, Scope
 from memories.ranking import Candidate
 from memories.sql import load
 from memories.words import Word
+from zeromemory.lib.partial import partial
 from zeromemory.lib.prepared import prepared_cursor
 
 NO_DIMENSIONS: Final = 384  # for the casts of a query that has no vector
@@ -103,13 +105,17 @@ class Search:
 @dataclass(frozen=True, slots=True)
 class Found:
     """A candidate and the stretch of its text that matched: characters *start* to *stop* of its content.
-    ``content_sha256`` is that of the whole content."""
+    ``content_sha256`` and ``length`` are those of the whole content."""
 
     candidate: Candidate
     start: int
     stop: int
     text: str
     content_sha256: str
+    length: int
+    scope: tuple[int, str]
+    pinned: bool
+    superseded_by: UUID | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +250,35 @@ def _found(row: dict[str, Any], search: Search) -> Found:
         reinforcement=row["reinforcement"],
         policy=row["retention"],
     )
-    return Found(candidate, row["start"], row["stop"], row["text"], row["content_sha256"])
+    return Found(
+        candidate,
+        start=row["start"],
+        stop=row["stop"],
+        text=row["text"],
+        content_sha256=row["content_sha256"],
+        length=row["length"],
+        scope=(row["scope_id"], row["slug"]),
+        pinned=row["pinned"],
+        superseded_by=row["superseded_by_id"],
+    )
+
+
+def memory_of(hit: Found) -> Memory:
+    """The memory with what the search brought of it and of its scope; other fields are loaded when asked for."""
+    candidate, (scope_id, slug) = hit.candidate, hit.scope
+    known = {
+        "id": candidate.id,
+        "scope_id": scope_id,
+        "kind": candidate.kind,
+        "content_sha256": hit.content_sha256,
+        "created_at": candidate.created_at,
+        "provenance": candidate.provenance_rank,
+        "pinned": hit.pinned,
+        "superseded_by_id": hit.superseded_by,
+    }
+    memory = partial(Memory, known)
+    memory.scope = partial(Scope, {"id": scope_id, "slug": slug, "retention": candidate.policy})
+    return memory
 
 
 def _speaks(row: dict[str, Any], names: Collection[str]) -> bool:

@@ -1,19 +1,33 @@
 """The configuration in force. Read from the tables at each call, so a change counts from the next recall on."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from django.db import connection
 
 from memories.fusion import FEATURES, UNTRAINED, FusionRule, Weights
-from memories.models import ConfigVersion, FusionConfig, FusionWeights, RankingConfig
+from memories.models import ConfigVersion, EmbedderChange, FusionConfig, FusionWeights, RankingConfig
 from memories.ranking import KINDS, UNKNOWN_RULE, KindRule
 from memories.sql import load
+from zeromemory.lib.partial import partial
 
 MISSING = 0  # the version shown for a row that does not exist
 RULE_FIELDS = tuple(KindRule.__dataclass_fields__)
 FUSION_FIELDS = tuple(name for name in FusionRule.__dataclass_fields__ if name != "weights")
+
+_CHANGE_FIELDS = ("id", "former_stamp", "former_choice", "stamp", "choice", "state")  # the dates come when asked for
+
+
+@dataclass(frozen=True, slots=True)
+class InForce:
+    """What a recall goes by. ``rules`` as in ``ranking_rules()``; ``change`` is the newest change of the embedder.
+    ``stamps`` of live memories: the first and the last in order, so one where all bear the same."""
+
+    rules: dict[str, KindRule]
+    fusion: FusionRule
+    change: EmbedderChange | None
+    stamps: frozenset[str]
 
 
 def ranking_rules() -> dict[str, KindRule]:
@@ -26,13 +40,19 @@ def fusion_rule() -> FusionRule:
     return _fusion(FusionConfig.objects.values(*FUSION_FIELDS).first(), FusionWeights.objects.values(*FEATURES).first())
 
 
-def in_force() -> tuple[dict[str, KindRule], FusionRule]:
-    """``ranking_rules()`` and ``fusion_rule()`` in one round trip, for the hot path."""
+def in_force() -> InForce:
+    """In one round trip, for the hot path."""
     with connection.cursor() as cursor:
         cursor.execute(load("configuration"))
-        ranking, fusion, weights = (json.loads(part) if part else None for part in cursor.fetchone())
+        *parts, first, last = cursor.fetchone()
+    ranking, fusion, weights, change = (json.loads(part) if part else None for part in parts)
     rules = {row["kind"]: KindRule(*(row[field] for field in RULE_FIELDS)) for row in ranking or ()}
-    return dict.fromkeys(KINDS, UNKNOWN_RULE) | rules, _fusion(fusion, weights)
+    return InForce(
+        rules=dict.fromkeys(KINDS, UNKNOWN_RULE) | rules,
+        fusion=_fusion(fusion, weights),
+        change=partial(EmbedderChange, {name: change[name] for name in _CHANGE_FIELDS}) if change else None,
+        stamps=frozenset() if first is None else frozenset({first, last}),
+    )
 
 
 def _fusion(row: dict[str, Any] | None, weights: dict[str, Any] | None) -> FusionRule:

@@ -30,7 +30,12 @@ class InUse:
 
 def in_use() -> InUse:
     """Raises EmbedderError when the embedder cannot be told and no former one stands in for it."""
-    chosen, change = get_embedder(), newest_change()
+    return in_use_by(newest_change())
+
+
+def in_use_by(change: EmbedderChange | None) -> InUse:
+    """The same where the newest change is known."""
+    chosen = get_embedder()
     if chosen is None or change is None:
         return InUse(chosen, change=change)
     stamp, error = _stamp_or_error(chosen)

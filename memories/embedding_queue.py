@@ -16,7 +16,6 @@ from uuid import UUID
 from django.db import IntegrityError, connection, transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet, Value
 from django.db.models.functions import Greatest, Least
-from django.utils import timezone
 
 from memories.embedder_in_use import InUse, in_use
 from memories.models import EmbedderChange, Embedding, Memory, Window
@@ -111,8 +110,8 @@ def embed_one(memory_id: UUID | str) -> bool:
 
 
 def is_worker_called(memory_id: UUID, written_at: datetime) -> bool:
-    """Whether another memory was written a moment before this one and no worker has taken it up: its bell is still to be
-    answered. After that moment the bell may be lost. Of those that are committed at once the first rings."""
+    """Whether another memory was written a moment before this one and no worker has taken it up: its bell is still to
+    be answered. After that moment the bell may be lost. Of those that are committed at once the first rings."""
     lately = written_at - timedelta(seconds=BELL_SECONDS)
     earlier = Q(recorded_at__gt=lately, recorded_at__lt=written_at) | Q(recorded_at=written_at, pk__lt=memory_id)
     return Memory.objects.live().filter(earlier, embedded_at=None, embedding_claimed_at=None).exists()

@@ -11,17 +11,17 @@ from django.db.models import Count, Q
 from django.utils import timezone
 
 from memories.access import Actor, read_targets
-from memories.candidates import Filters, Found, Meaning, Search, candidates
-from memories.configuration import in_force
-from memories.embedder_in_use import in_use
+from memories.candidates import Filters, Found, Meaning, Search, candidates, memory_of
+from memories.configuration import InForce, in_force
+from memories.embedder_in_use import in_use_by
 from memories.embedding_queue import not_embedded_with
 from memories.errors import ValidationFailed
 from memories.explanation import why
 from memories.facets import Without, search_without_each
 from memories.fusion import Fused, FusionRule
-from memories.models import Kind, Memory
+from memories.models import EmbedderChange, Kind, Memory
 from memories.models.memory import AuthorKind
-from memories.querysets import OPENING
+from memories.querysets import OPENING, MemoryQuerySet
 from memories.ranking import AGEING, IGNORABLE, Factors, Scored, rank
 from memories.services.validation import CLOCK_SKEW, check_aware, check_choice, check_storable
 from memories.words import QUERY_LENGTH, memory_id_in, names_in, searchable, words_of
@@ -81,11 +81,13 @@ def recall(
     k: int = 10,
     as_of: datetime | None = None,
     ignore: frozenset[str] = frozenset(),
+    rows: MemoryQuerySet | None = None,
     **narrower: Any,
 ) -> Recall:
     """The *k* best memories the actor may read. *narrower* holds further fields of ``Filters``.
 
-    Never fails for lack of an embedder: it searches by words and says so in a notice.
+    The memories of the results are taken from *rows*. Without, they hold what every answer needs, and load other fields
+    one by one when asked for them. Never fails for lack of an embedder: it searches by words and says so in a notice.
     Raises ValidationFailed, and NotFound for a scope that is not there.
     """
     began = time.perf_counter()
@@ -93,12 +95,13 @@ def recall(
     _check(query, k, ignore)
     filters = Filters(scopes=read_targets(actor, scopes), kinds=kinds, as_of=as_of, **narrower)
     _check_filters(filters)
-    meaning, stamps, notices = _meaning(query)
-    results = find(query=query, meaning=meaning, filters=filters, k=k, ignore=ignore)
+    by = in_force()
+    meaning, stamps, notices = _meaning(query, by.change)
+    results = find(query=query, meaning=meaning, filters=filters, k=k, ignore=ignore, by=by, rows=rows)
     without = () if results else _without(actor, query, meaning, filters, ignore)
     return Recall(
         results=results,
-        notices=notices + _more_notices(query, filters, stamps),
+        notices=notices + _more_notices(query, filters, stamps, by.stamps),
         policy=_policy(results),
         took_ms=(time.perf_counter() - began) * 1000,
         without=without,
@@ -115,11 +118,18 @@ def _without(
 
 
 def find(
-    *, query: str, meaning: Meaning | None, filters: Filters, k: int = 10, ignore: frozenset[str] = frozenset()
+    *,
+    query: str,
+    meaning: Meaning | None,
+    filters: Filters,
+    k: int = 10,
+    ignore: frozenset[str] = frozenset(),
+    by: InForce | None = None,
+    rows: MemoryQuerySet | None = None,
 ) -> list[Result]:
-    """Recall with the query's vector already made."""
-    direct, (rules, fusion) = memory_id_in(query), in_force()
-    search = search_for(query, meaning=meaning, filters=filters, fusion=fusion, k=k, direct=direct)
+    """Recall with the query's vector already made, *by* the configuration in force unless told otherwise."""
+    direct, by = memory_id_in(query), by or in_force()
+    search = search_for(query, meaning=meaning, filters=filters, fusion=by.fusion, k=k, direct=direct)
     searched = candidates(search)
     found = {hit.candidate.id: hit for hit in searched.found}
     if direct in found:
@@ -127,12 +137,12 @@ def find(
     scored = rank(
         [hit.candidate for hit in found.values()],
         now=filters.as_of or timezone.now(),
-        rules=rules,
-        fusion=fusion,
+        rules=by.rules,
+        fusion=by.fusion,
         background=searched.background,
         ignore=ignore,
     )
-    return _results(_each_text_once(scored, found)[:k], found)
+    return _results(_each_text_once(scored, found)[:k], found, rows)
 
 
 def _check(query: str, k: int, ignore: frozenset[str]) -> None:
@@ -157,10 +167,10 @@ def _check_filters(filters: Filters) -> None:
         raise ValidationFailed("as_of lies in the future. Name a moment that has been.", field="as_of")
 
 
-def _meaning(query: str) -> tuple[Meaning | None, tuple[str, ...], list[str]]:
+def _meaning(query: str, change: EmbedderChange | None) -> tuple[Meaning | None, tuple[str, ...], list[str]]:
     """The query's vector, the stamps of memories that compare with it, and what to say where there is none."""
     try:
-        using = in_use()
+        using = in_use_by(change)
         if using.answering is None:
             return None, (), ["Searching by words only: no embedder is configured."]
         vector = using.answering.encode_query(query[:QUERY_LENGTH])
@@ -193,21 +203,20 @@ def _each_text_once(scored: list[Scored], found: dict[Any, Found]) -> list[Score
     return list(best.values())
 
 
-def _results(scored: list[Scored], found: dict[Any, Found]) -> list[Result]:
-    memories = Memory.objects.for_list().in_bulk([item.candidate.id for item in scored])
-    return [
-        _result(item, found[item.candidate.id], memories[item.candidate.id])
-        for item in scored
-        if item.candidate.id in memories
-    ]
+def _results(scored: list[Scored], found: dict[Any, Found], rows: MemoryQuerySet | None) -> list[Result]:
+    hits = [(item, found[item.candidate.id]) for item in scored]
+    if rows is None:
+        return [_result(item, hit, memory_of(hit)) for item, hit in hits]
+    memories = rows.in_bulk([item.candidate.id for item in scored])
+    return [_result(item, hit, memories[item.candidate.id]) for item, hit in hits if item.candidate.id in memories]
 
 
-def _result(scored: Scored, hit: Found, memory: Any) -> Result:
+def _result(scored: Scored, hit: Found, memory: Memory) -> Result:
     candidate, excerpt = scored.candidate, hit.text[:OPENING]
     return Result(
         memory=memory,
         excerpt=excerpt,
-        truncated=len(excerpt) < memory.length,
+        truncated=len(excerpt) < hit.length,
         start=hit.start,
         stop=hit.start + len(excerpt),
         age_days=scored.age_days,
@@ -222,16 +231,17 @@ def _result(scored: Scored, hit: Found, memory: Any) -> Result:
     )
 
 
-def _more_notices(query: str, filters: Filters, stamps: tuple[str, ...]) -> list[str]:
+def _more_notices(query: str, filters: Filters, stamps: tuple[str, ...], borne: frozenset[str]) -> list[str]:
     notices = []
     if len(query) > QUERY_LENGTH:
         notices.append(f"The query is long: its first {QUERY_LENGTH:,} characters were searched for.")
-    return notices + _waiting_notices(filters, stamps) if stamps else notices
+    all_bear_one = len(borne) < 2 and borne <= set(stamps)  # the count reads every scope
+    return notices if all_bear_one or not stamps else notices + _waiting_notices(filters, stamps)
 
 
 def _waiting_notices(filters: Filters, stamps: tuple[str, ...]) -> list[str]:
     lacking = not_embedded_with(*stamps)
-    if not Memory.objects.live().filter(lacking).exists():  # two probes of an index; the count reads every scope
+    if not Memory.objects.live().filter(lacking).exists():
         return []
     waiting = Memory.objects.live().in_scopes(filters.scopes).filter(lacking)
     counts = waiting.aggregate(never=Count("pk", filter=Q(embedded_at=None)), all=Count("pk"))

@@ -49,7 +49,10 @@ class StrictParser(Parser):
 class Bearer(HttpBearer):
     def authenticate(self, request: HttpRequest, token: str) -> Actor | None:
         found = tokens.authenticate(token)
-        return actor_for_token(found, agent=_agent(request)) if found else None
+        if found is None:
+            return None
+        holder, roles = found
+        return actor_for_token(holder, agent=_agent(request), roles=roles)
 
 
 def _agent(request: HttpRequest) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -131,8 +132,8 @@ def result_answer(result: Result) -> dict[str, Any]:
         "created_at": memory.created_at,
         "age_days": result.age_days,
         "score": result.score,
-        "factors": result.factors,
-        "ranks": result.ranks,
+        "factors": asdict(result.factors),
+        "ranks": asdict(result.ranks),
         "fused": result.fused.value,
         "fusion": {
             "parts": dict(result.fused.parts),

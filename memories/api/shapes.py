@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from ninja import Schema
-from pydantic import AfterValidator, ConfigDict, Field, StrictBool
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool
 
 from memories.services.validation import ENTITY_NAME_LENGTH, ENTITY_TYPE_LENGTH, MOST_ENTITIES, MOST_LINKS
 
@@ -160,7 +160,7 @@ class RememberOut(Schema):
     notices: list[str]
 
 
-class FactorsOut(Schema):
+class FactorsOut(BaseModel):
     relevance: float
     kind: float
     age: float
@@ -169,13 +169,13 @@ class FactorsOut(Schema):
     structural: float
 
 
-class RanksOut(Schema):
+class RanksOut(BaseModel):
     vector: int | None
     text: int | None
     recency: int | None
 
 
-class FusionOut(Schema):
+class FusionOut(BaseModel):
     """How ``fused`` came about: the parts add up to the total; best is the highest total among the candidates."""
 
     parts: dict[str, float]
@@ -183,7 +183,7 @@ class FusionOut(Schema):
     best: float
 
 
-class ResultOut(Schema):
+class ResultOut(BaseModel):
     id: UUID
     content: str
     truncated: bool
@@ -208,7 +208,7 @@ class ResultOut(Schema):
     why: str
 
 
-class RecallOut(Schema):
+class RecallOut(BaseModel):
     results: list[ResultOut]
     notices: list[str]
     policy: str

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import secrets
 from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Final
 
-from django.db import transaction
-from django.db.models import Q
+from django.db import connection, transaction
 from django.utils import timezone
 
-from memories.access import Actor
+from memories.access import Actor, Roles
 from memories.errors import NotFound, ValidationFailed
-from memories.models import Scope, Token
+from memories.models import Scope, Token, User
 from memories.services import audit
+from memories.sql import load
+from zeromemory.lib.partial import partial
 
 PREFIX: Final = "zm_"
 NAME_LENGTH: Final = 80
@@ -74,18 +76,22 @@ def _check(name: str, scopes: Collection[Scope], expires_at: datetime | None) ->
         raise ValidationFailed("The token would have expired already. Choose a later date.", field="expires_at")
 
 
-def authenticate(secret: str) -> Token | None:
-    """The token with this secret if it is in force: not revoked, not expired, of somebody who is still active."""
+def authenticate(secret: str) -> tuple[Token, Roles] | None:
+    """The token with this secret if it is in force: not revoked, not expired, of somebody who is still active. With it
+    that person's role in each scope the token reaches. In one round trip, because every call begins with it."""
     now = timezone.now()
-    token = (
-        Token.objects.select_related("user")
-        .filter(Q(expires_at__isnull=True) | Q(expires_at__gt=now), revoked_at__isnull=True, user__is_active=True)
-        .filter(secret_sha256=_digest(secret))
-        .first()
-    )
-    if token and (token.last_used_at is None or now - token.last_used_at >= USE_NOTED_EVERY):
+    with connection.cursor() as cursor:
+        cursor.execute(load("authenticate"), {"digest": _digest(secret), "now": now})
+        row = cursor.fetchone()
+        names = [column.name for column in cursor.description]
+    if row is None:
+        return None
+    known = dict(zip(names, row, strict=True))
+    token = partial(Token, known)
+    token.user = partial(User, {"id": token.user_id, "username": known["username"], "is_active": True})
+    if token.last_used_at is None or now - token.last_used_at >= USE_NOTED_EVERY:
         Token.objects.filter(pk=token.pk).update(last_used_at=now)
-    return token
+    return token, {int(scope): role for scope, role in json.loads(known["roles"]).items()}
 
 
 @transaction.atomic

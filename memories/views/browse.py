@@ -118,6 +118,7 @@ def _recalled(actor: Actor, asked: dict[str, str], choice: Choice, k: int) -> Re
         scopes=[asked["scope"]] if choice.scope else None,
         kinds=[choice.kind] if choice.kind else None,
         k=k,
+        rows=Memory.objects.for_list(),
         entity=choice.entity,
         pinned=True if choice.pinned else None,
         author_kind=choice.author,

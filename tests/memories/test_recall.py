@@ -192,9 +192,9 @@ def test_the_number_of_queries_does_not_grow_with_the_results(actor, scope, djan
     for number in range(30):
         make_memory(f"alpha {number}", scope=scope, entities=[f"thing {number}"])
     recall(actor=actor, query="alpha")
-    with django_assert_num_queries(7):  # embedder, configuration, candidates, memories, entities, waiting twice
+    with django_assert_num_queries(4):  # configuration, candidates, waiting twice
         assert len(recall(actor=actor, query="alpha", k=1).results) == 1
-    with django_assert_num_queries(7):
+    with django_assert_num_queries(4):
         assert len(recall(actor=actor, query="alpha", k=30).results) == 30
 
 

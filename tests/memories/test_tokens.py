@@ -41,7 +41,7 @@ def test_two_tokens_never_share_a_secret(actor, scope):
 
 def test_a_token_is_recognised_by_its_secret_alone(actor, scope):
     token, secret = make(actor, scope)
-    assert authenticate(secret) == token
+    assert authenticate(secret)[0] == token
     for wrong in (secret[:-1], secret + "x", secret.upper(), token.hint, token.secret_sha256, "", "\x00", "\ud800"):
         assert authenticate(wrong) is None
 
@@ -95,7 +95,7 @@ def test_nonsense_is_refused_with_the_field_to_blame(actor, scope, overrides, fi
 
 def test_an_expired_token_is_not_recognised(actor, scope):
     token, secret = make(actor, scope, expires_at=timezone.now() + timedelta(hours=1))
-    assert authenticate(secret) == token
+    assert authenticate(secret)[0] == token
     now = timezone.now()
     Token.objects.update(created_at=now - timedelta(days=2), expires_at=now - timedelta(seconds=1))
     assert authenticate(secret) is None
@@ -128,7 +128,7 @@ def test_nobody_revokes_a_token_of_somebody_else(actor, scope):
     admin = actor_for_user(make_member(scope, Role.ADMIN, make_user(is_staff=True, is_superuser=True)))
     with pytest.raises(NotFound):
         revoke(actor=admin, token=token)
-    assert authenticate(secret) == token
+    assert authenticate(secret)[0] == token
 
 
 def test_use_is_noted_at_most_once_a_minute(actor, scope):
