@@ -53,6 +53,23 @@ def test_the_secret_is_kept_by_nobody(mine, scope, caplog):
     assert secret not in str(sessions) + str(answer.cookies) + str(list(AuditEntry.objects.values())) + caplog.text
 
 
+def test_a_token_settles_disputes_only_when_the_box_was_ticked(mine, scope):
+    create(mine, scope)
+    create(mine, scope, name="judge", can_adjudicate="on")
+    assert dict(Token.objects.values_list("name", "can_adjudicate")) == {"builder": False, "judge": True}
+    assert mine.get("/tokens/").text.count("settles disputes") == 1
+    entry = AuditEntry.objects.filter(action="create_token").latest("pk")
+    assert entry.detail["can_adjudicate"] is True
+
+
+def test_a_token_that_only_reads_settles_nothing_and_the_form_says_so_beside_the_box(mine, scope):
+    answer = create(mine, scope, can_write="", can_adjudicate="on")
+    assert answer.status_code == 422
+    assert "A token that settles disputes has to write" in answer.text
+    assert "can_adjudicate" in answer.context["form"].errors
+    assert not Token.objects.exists()
+
+
 def test_the_list_and_the_form_are_not_kept_by_browsers_either(mine):
     for address in ("/tokens/", "/tokens/new/"):
         assert "no-store" in mine.get(address).headers["Cache-Control"]

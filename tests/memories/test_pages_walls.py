@@ -14,7 +14,8 @@ from memories.access import actor_for_user
 from memories.models import AuditEntry, Membership, Memory, Scope, Token
 from memories.services import forget, pin, remember, supersede
 from memories.services.tokens import create_token
-from reflections.models import Candidate, CandidateMember, Run
+from reflections.models import Candidate, CandidateMember, Dispute, Run
+from reflections.services.disputes import challenge
 from tests.factories import add_entity, make_member, make_memory, make_scope, make_token, make_user
 from tests.memories.pages import named_pages
 from tests.reflections.factories import make_candidate, make_episodes
@@ -28,7 +29,7 @@ WITH_VALUES = [(name, values) for name, values in PAGES if values]
 # Addresses that name nobody's rows, so there is nothing foreign to ask for.
 OF_NOBODY = {"secret", "name", "evaluation_id"}
 HTMX = {"HX-Request": "true"}
-TABLES: tuple[type[Model], ...] = (Memory, Scope, Membership, Token, Candidate, CandidateMember, Run)
+TABLES: tuple[type[Model], ...] = (Memory, Scope, Membership, Token, Candidate, CandidateMember, Dispute, Run)
 
 
 @pytest.fixture
@@ -44,6 +45,7 @@ def theirs(db):
     supersede(actor=actor, memory=make_memory(f"Old {MARK}", scope=scope), replacement=memory, reason=f"{MARK} again")
     episodes = make_episodes(scope, entities=[f"{MARK}-cache"], agent=f"{MARK}-agent")
     candidate = make_candidate(scope, sources=episodes, draft=f"The {MARK} draft.")
+    challenge(actor=actor, memory=memory, reason=f"The {MARK} reason.", evidence=f"{MARK} evidence")
     run = Run.objects.create(requested_by=user)
     run.scopes.add(scope)
     token, _ = create_token(actor=actor, name=f"{MARK}-token", scopes=[scope])
