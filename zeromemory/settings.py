@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.csp import CSP
 
-from zeromemory.lib import database_url
+from zeromemory.lib import database_url, model_names
 from zeromemory.lib.folders import PROJECT, data_folder, make_data_folder
 
 BASE_DIR = PROJECT
@@ -338,46 +338,12 @@ MODEL_BASE_URL = _text("ZEROMEMORY_MODEL_BASE_URL")
 MODEL_KEY = _text("ZEROMEMORY_MODEL_KEY")
 MODEL_TIMEOUT = _whole_number("ZEROMEMORY_MODEL_TIMEOUT", 60, most=600)  # seconds, for a question with its retries
 MODEL_DAILY_TOKENS = _whole_number("ZEROMEMORY_MODEL_DAILY_TOKENS", 0, least=0, most=999_999_999)  # 0: no limit
-MOVABLE_PROVIDERS = ("alibaba", "anthropic", "moonshotai", "ollama", "openai", "openai-responses", "sambanova")
-FIXED_PROVIDERS = ("cerebras", "deepseek", "fireworks", "nebius", "openrouter", "ovhcloud", "together", "vercel")
-MODEL_PROVIDERS = (*MOVABLE_PROVIDERS, *FIXED_PROVIDERS)
-
-
-def _check_model() -> None:
-    provider, _, name = MODEL.partition(":")
-    if MODEL and (provider not in MODEL_PROVIDERS or not name or len(name.split()) != 1):
-        raise _refuse(
-            "ZEROMEMORY_MODEL",
-            f"{_shortened(MODEL)!r} is not provider:model, with a provider of: {', '.join(MODEL_PROVIDERS)}. "
-            "For a server that speaks OpenAI's protocol write openai:model and set ZEROMEMORY_MODEL_BASE_URL.",
-        )
-    if MODEL_KEY and not (MODEL_KEY.isascii() and MODEL_KEY.isprintable()):
-        raise _refuse("ZEROMEMORY_MODEL_KEY", "it has characters that a request cannot carry. Set it again.")
-
-
-def _check_model_address() -> None:
-    if not MODEL_BASE_URL:
-        return
-    try:
-        parts = urlsplit(MODEL_BASE_URL)
-        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-        held = parts.username or parts.password or parts.query or parts.fragment
-    except ValueError as error:
-        raise _refuse("ZEROMEMORY_MODEL_BASE_URL", f"it is no address ({error}).") from error
-    if not usable or held:
-        raise _refuse(
-            "ZEROMEMORY_MODEL_BASE_URL",
-            "write the address of a server such as http://localhost:11434/v1, without a key or password in it.",
-        )
-    if MODEL.partition(":")[0] in FIXED_PROVIDERS:
-        raise _refuse(
-            "ZEROMEMORY_MODEL_BASE_URL",
-            f"{_shortened(MODEL)} has an address of its own. Unset it, or write openai: and the model's name.",
-        )
-
-
-_check_model()
-_check_model_address()
+if MODEL and (problem := model_names.problem_of_name(MODEL)):
+    raise _refuse("ZEROMEMORY_MODEL", problem)
+if MODEL_BASE_URL and (problem := model_names.problem_of_address(MODEL_BASE_URL, MODEL)):
+    raise _refuse("ZEROMEMORY_MODEL_BASE_URL", problem)
+if MODEL_KEY and not (MODEL_KEY.isascii() and MODEL_KEY.isprintable()):
+    raise _refuse("ZEROMEMORY_MODEL_KEY", "it has characters that a request cannot carry. Set it again.")
 
 LOGGING = {
     "version": 1,

@@ -12,7 +12,7 @@ from tests.llm import server as scripted
 from tests.llm.factories import pair
 from tests.llm.server import status
 from zeromemory import diagnosis
-from zeromemory import settings as product
+from zeromemory.lib import model_names
 from zeromemory.lib.folders import PROJECT
 from zeromemory.llm import ModelChoice, ModelUnavailable, ask, model_in_use
 from zeromemory.llm.providers import model_of
@@ -40,9 +40,9 @@ def test_another_model_can_be_asked_than_the_configured_one(model_server, settin
     assert model_server.last.body["model"] == "other"
 
 
-@pytest.mark.parametrize("provider", product.MODEL_PROVIDERS)
+@pytest.mark.parametrize("provider", model_names.PROVIDERS)
 def test_every_provider_that_may_be_named_can_be_built(provider):
-    address = "https://example.org/v1" if provider in product.MOVABLE_PROVIDERS else ""
+    address = "https://example.org/v1" if provider in model_names.MOVABLE else ""
 
     async def build():
         async with httpx2.AsyncClient() as client:
@@ -51,7 +51,7 @@ def test_every_provider_that_may_be_named_can_be_built(provider):
     assert asyncio.run(build()).model_name == "some/model"
 
 
-@pytest.mark.parametrize("provider", product.MODEL_PROVIDERS)
+@pytest.mark.parametrize("provider", model_names.PROVIDERS)
 def test_every_provider_that_may_be_named_is_documented(provider):
     assert f"`{provider}`" in (PROJECT / "docs/how-to/connect-a-model.md").read_text(encoding="utf-8")
 
