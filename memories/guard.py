@@ -7,6 +7,7 @@ from typing import Final
 from memories.errors import ValidationFailed
 
 # The name of each family, and a pattern whose group ``shown`` may be repeated: it tells the family, not the secret.
+# What may be long begins only where no such run is under way, so that a hostile text takes linear time.
 _FAMILIES: Final = {
     "private_key": (
         r"(?P<shown>-----BEGIN )[A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
@@ -16,11 +17,11 @@ _FAMILIES: Final = {
     "github_fine_grained_token": r"\b(?P<shown>github_pat_)[A-Za-z0-9_]{20,}",
     "aws_access_key": r"\b(?P<shown>AKIA|ASIA)[A-Z0-9]{16}\b",
     "slack_token": r"\b(?P<shown>xox[baprs]-)[A-Za-z0-9-]{10,}",
-    "json_web_token": r"\b(?P<shown>eyJ)[\w-]{6,}\.eyJ[\w-]{6,}\.[\w-]{8,}",
-    "password_in_url": r"\b(?P<shown>[a-z][a-z0-9+.-]*://)[^\s:/?#@]+:[^\s/?#@]+@",
+    "json_web_token": r"(?<![\w-])(?P<shown>eyJ)[\w-]{6,}\.eyJ[\w-]{6,}\.[\w-]{8,}",
+    "password_in_url": r"(?<![a-z0-9+.-])(?P<shown>[a-z][a-z0-9+.-]*://)[^\s:/?#@]*:[^\s/?#@]+@",
     "anthropic_key": r"\b(?P<shown>sk-ant-)[\w-]{16,}",
     "stripe_key": r"\b(?P<shown>[rs]k_(?:live|test)_)[A-Za-z0-9]{16,}",
-    "openai_key": r"\b(?P<shown>sk-)(?=[\w-]*\d)[\w-]{20,}",
+    "openai_key": r"(?<![\w-])(?P<shown>sk-)(?=[\w-]*\d)[\w-]{20,}",
     "google_api_key": r"\b(?P<shown>AIza)[\w-]{35}",
 }
 _SECRET: Final = {

@@ -232,7 +232,7 @@ def test_in_bulk_each_dispute_settles_or_fails_for_itself(judge, scope):
     assert answer["skipped"] == []
 
 
-@pytest.mark.behaviour("Z38", "F2")
+@pytest.mark.behaviour("Z38")
 @pytest.mark.parametrize(
     "body",
     [

@@ -58,7 +58,6 @@ def test_an_automatic_act_names_its_scanner_and_model_in_every_trail(scope, rela
     assert (settled.detail["scanner"], settled.detail["model"]) == ("pair scan", "some:model")
 
 
-@pytest.mark.behaviour("F5")
 def test_a_person_takes_an_automatic_act_back_and_it_is_not_done_again(owner, scope):
     actor = person(owner)
     old, new = two(scope)

@@ -69,7 +69,6 @@ def test_one_that_fails_stops_no_other(actor, scope):
     assert "kept both memories" in settled.failed[0].message
 
 
-@pytest.mark.behaviour("F14")
 def test_a_dry_run_tells_what_would_be_done_and_does_nothing(actor, scope):
     pairs = [fresh_pair(scope) for _ in range(3)]
     before, entries = list(Memory.objects.order_by("pk").values()), AuditEntry.objects.count()
@@ -80,7 +79,7 @@ def test_a_dry_run_tells_what_would_be_done_and_does_nothing(actor, scope):
     assert AuditEntry.objects.count() == entries
 
 
-@pytest.mark.behaviour("Z38", "F2")
+@pytest.mark.behaviour("Z38")
 @pytest.mark.parametrize(
     "asked",
     [

@@ -1,5 +1,7 @@
 """Secrets are named and masked, never repeated."""
 
+import time
+
 import pytest
 
 from memories.errors import ValidationFailed
@@ -16,6 +18,7 @@ SECRETS = [
     *[("slack_token", f"xox{letter}-{BODY[:20]}") for letter in "baprs"],
     ("json_web_token", f"eyJ{BODY[:20]}.eyJ{BODY[:20]}.{BODY[:20]}"),
     ("password_in_url", f"postgres://app:{BODY[:12]}@db.example.org/app"),
+    ("password_in_url", f"redis://:{BODY[:12]}@cache.example.org:6379"),
     ("password_in_url", f"https://bot:{BODY[:12]}@example.org"),
     ("anthropic_key", f"sk-ant-{BODY[:30]}"),
     ("openai_key", f"sk-{BODY[:30]}"),
@@ -42,6 +45,13 @@ def test_masking_takes_the_whole_secret_out(detector, secret):
     assert BODY[:6] not in shown
     assert "Q8ZW" not in shown
     assert secret_in(shown) is None
+
+
+@pytest.mark.parametrize("part", ["eyJ-", "sk-", "a.", "xoxb", "-----BEGIN ", "a://b", "AKIA", "ghp_"])
+def test_a_hostile_text_takes_no_longer_than_its_length(part):
+    began = time.perf_counter()
+    masked(part * 100_000)
+    assert time.perf_counter() - began < 5  # quadratic time would be minutes
 
 
 @pytest.mark.parametrize(

@@ -170,14 +170,12 @@ def test_a_session_that_says_it_again_corrects_itself_without_a_judge(sides, cos
     assert brief(decided(cosine=cosine, **sides)) == expected
 
 
-@pytest.mark.behaviour("F5")
 def test_one_sentence_shape_about_two_named_things_is_no_correction_even_in_one_session():
     old = {"session": "s1", "content": "We chose Redis over Memcached.", "entities": frozenset({"redis"})}
     new = {"session": "s1", "content": "We chose Kafka over RabbitMQ.", "entities": frozenset({"kafka"})}
     assert brief(decided(old=old, new=new, cosine=0.99)) == JUDGE
 
 
-@pytest.mark.behaviour("F5")
 @pytest.mark.parametrize("cosine", [0.78, 0.95, 0.999, 1.0])
 def test_similarity_alone_decides_nothing(cosine):
     assert brief(decided(cosine=cosine)) == JUDGE
