@@ -2,6 +2,16 @@
 
 from reflections.querysets.candidates import ORDERS, TABS, CandidateQuerySet
 from reflections.querysets.disputes import DOUBTS, STATUSES, DisputeQuerySet
+from reflections.querysets.model_calls import ModelCallQuerySet
 from reflections.querysets.runs import RunQuerySet
 
-__all__ = ["DOUBTS", "ORDERS", "STATUSES", "TABS", "CandidateQuerySet", "DisputeQuerySet", "RunQuerySet"]
+__all__ = [
+    "DOUBTS",
+    "ORDERS",
+    "STATUSES",
+    "TABS",
+    "CandidateQuerySet",
+    "DisputeQuerySet",
+    "ModelCallQuerySet",
+    "RunQuerySet",
+]

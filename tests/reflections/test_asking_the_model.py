@@ -1,0 +1,173 @@
+"""Questions to the model: what they cost is on record whatever comes of them, and the budget of the day holds."""
+
+from datetime import UTC, datetime, timedelta
+from uuid import uuid4
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+from django.utils import timezone
+
+from reflections.models import ModelCall
+from reflections.services.asking import BudgetSpent, ask, is_model_configured, spent_today
+from tests.llm.server import prose, status
+from zeromemory.llm import Distil, Distillate, Episode, ModelBusy, ModelRejected, ModelUnavailable, Sentence
+
+pytestmark = pytest.mark.django_db
+
+QUESTION = Distil((Episode("a", "The cache was rebuilt.", datetime(2026, 3, 1, tzinfo=UTC)),))
+ANSWER = Distillate(
+    consolidate=True,
+    content="The cache is rebuilt by hand.",
+    kind="fact",
+    confidence=0.9,
+    rationale="one episode says so",
+    sentences=(Sentence(text="The cache is rebuilt by hand.", sources=("a",)),),
+)
+SECRET = "ghp_" + "a1" * 18
+
+
+def make_call(**overrides) -> ModelCall:
+    values = {"job": "reflection", "model": "test:model", "seconds": 1.0, "outcome": "answered"} | overrides
+    return ModelCall.objects.create(**values)
+
+
+def test_an_answered_question_is_on_record_with_its_cost(scope, model_server):
+    model_server.will_answer(ANSWER)
+    run_id = uuid4()
+    answer = ask(QUESTION, job="reflection", scope=scope, run_id=run_id)
+    call = ModelCall.objects.get()
+    assert answer.value == ANSWER
+    assert (call.job, call.scope, call.run_id, call.model) == ("reflection", scope, run_id, "openai:scripted-model")
+    assert (call.outcome, call.input_tokens, call.output_tokens, call.requests) == ("answered", 100, 20, 1)
+    assert (call.reason, call.raw) == ("", "")
+    assert 0 < call.seconds < 60
+
+
+def test_an_answer_that_cannot_be_used_is_kept_for_reading_with_its_cost(model_server):
+    model_server.always(prose("I would rather talk about the weather."))
+    with pytest.raises(ModelRejected):
+        ask(QUESTION, job="reflection")
+    call = ModelCall.objects.get()
+    assert (call.outcome, call.requests, call.input_tokens) == ("rejected", 3, 300)
+    assert call.raw.count("about the weather") == 3
+    assert "cannot be used" in call.reason
+
+
+@pytest.mark.behaviour("F34")
+def test_secrets_that_the_model_writes_are_masked_in_what_is_kept(model_server):
+    model_server.always(prose(f"The token is {SECRET}."))
+    with pytest.raises(ModelRejected):
+        ask(QUESTION, job="reflection")
+    assert SECRET not in ModelCall.objects.get().raw
+    assert "ghp_…" in ModelCall.objects.get().raw
+
+
+@pytest.mark.behaviour("F34")
+def test_secrets_that_a_server_repeats_in_its_refusal_are_masked(model_server):
+    model_server.always(status(400, message=f"what is {SECRET}"))
+    with pytest.raises(ModelUnavailable):
+        ask(QUESTION, job="reflection")
+    assert SECRET not in ModelCall.objects.get().reason
+    assert "ghp_…" in ModelCall.objects.get().reason
+
+
+@pytest.mark.parametrize(
+    ("failure", "error", "outcome"),
+    [(status(401), ModelUnavailable, "unavailable"), (status(429, retry_after=600), ModelBusy, "busy")],
+    ids=["refused key", "asked to wait"],
+)
+def test_a_question_without_an_answer_is_on_record(model_server, failure, error, outcome):
+    model_server.always(failure)
+    with pytest.raises(error) as raised:
+        ask(QUESTION, job="reflection")
+    call = ModelCall.objects.get()
+    assert (call.outcome, call.reason, call.raw) == (outcome, str(raised.value), "")
+
+
+# The budget ----------------------------------------------------------------------------------
+
+
+@pytest.mark.behaviour("F40")
+def test_a_spent_budget_asks_nobody_and_says_when_it_goes_on(model_server, settings):
+    settings.MODEL_DAILY_TOKENS = 1500
+    make_call(input_tokens=1400, output_tokens=100)
+    with pytest.raises(BudgetSpent, match=r"1,500 of the 1,500 tokens.*midnight UTC.*ZEROMEMORY_MODEL_DAILY_TOKENS"):
+        ask(QUESTION, job="reflection")
+    assert model_server.requests == []
+    assert ModelCall.objects.count() == 1
+
+
+@pytest.mark.behaviour("F40")
+def test_one_token_below_the_budget_the_model_is_asked(model_server, settings):
+    settings.MODEL_DAILY_TOKENS = 1500
+    make_call(input_tokens=1400, output_tokens=99)
+    model_server.will_answer(ANSWER)
+    ask(QUESTION, job="reflection")
+    assert spent_today() == (1619, 1500)
+
+
+@pytest.mark.behaviour("F40")
+def test_answers_that_could_not_be_used_count_against_the_budget(model_server, settings):
+    settings.MODEL_DAILY_TOKENS = 300
+    model_server.always(prose("no"))
+    for error in (ModelRejected, BudgetSpent):
+        with pytest.raises(error):
+            ask(QUESTION, job="reflection")
+    assert len(model_server.requests) == 3
+
+
+@pytest.mark.behaviour("F40")
+def test_a_new_day_in_utc_has_a_new_budget(settings):
+    settings.MODEL_DAILY_TOKENS = 1000
+    midnight = timezone.now().astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    make_call(input_tokens=900, at=midnight - timedelta(seconds=1))
+    make_call(input_tokens=7, at=midnight)
+    assert spent_today() == (7, 1000)
+
+
+@pytest.mark.behaviour("F40")
+def test_without_a_budget_there_is_no_limit(model_server):
+    make_call(input_tokens=2_000_000_000)
+    model_server.will_answer(ANSWER)
+    ask(QUESTION, job="reflection")
+
+
+def test_what_a_run_asked_is_found_by_its_id():
+    run_id = uuid4()
+    first, second = make_call(run_id=run_id), make_call(run_id=run_id)
+    make_call(run_id=uuid4())
+    assert list(ModelCall.objects.of_run(run_id)) == [first, second]
+
+
+def test_whether_a_model_is_configured(settings):
+    assert not is_model_configured()
+    settings.MODEL = "openai:some-model"
+    assert is_model_configured()
+
+
+# The record ----------------------------------------------------------------------------------
+
+
+@pytest.mark.django_db(transaction=True)
+def test_nobody_is_asked_while_a_transaction_is_open(model_server):
+    with pytest.raises(RuntimeError), transaction.atomic():
+        ask(QUESTION, job="reflection")
+    assert model_server.requests == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["UPDATE model_call SET input_tokens = 0", "UPDATE model_call SET raw = 'better'", "DELETE FROM model_call"],
+    ids=["cost", "raw", "row"],
+)
+def test_the_record_is_never_rewritten_nor_removed(change):
+    make_call(outcome="rejected", raw="no JSON", input_tokens=5)
+    with pytest.raises(IntegrityError, match="never"), transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(change)
+
+
+def test_a_kept_answer_may_be_emptied(scope):
+    call = make_call(outcome="rejected", raw="quotes what was erased", scope=scope)
+    ModelCall.objects.update(raw="", scope=None)
+    call.refresh_from_db()
+    assert (call.raw, call.scope) == ("", None)
