@@ -1,7 +1,7 @@
 """The thresholds in force. Read from the table at each call, so a change counts from the next run on."""
 
 from reflections.clustering import Rule
-from reflections.models import ReflectionConfig
+from reflections.models import HygieneConfig, ReflectionConfig
 
 
 def current() -> ReflectionConfig:
@@ -17,3 +17,8 @@ def cluster_rule() -> Rule:
         min_members=row.min_members,
         max_members=row.max_members,
     )
+
+
+def hygiene() -> HygieneConfig:
+    """The single row; where it is missing, an unsaved one with the defaults."""
+    return HygieneConfig.objects.first() or HygieneConfig()

@@ -8,13 +8,16 @@ import numpy as np
 from django.db import connection
 from numpy.typing import NDArray
 
+from memories.embedder_in_use import query_embedder
 from memories.embedding_queue import embedded_by
 from memories.embedding_queue import stamp_of as queue_stamp
 from memories.models import Embedding, Memory, MemoryEntity, Scope
 from memories.querysets import MemoryQuerySet
 from reflections.clustering import Episode
 from reflections.sql import load
-from zeromemory.embedding import Embedder
+from zeromemory.embedding import Embedder, EmbedderError
+
+NO_EMBEDDER = "Memories are compared by meaning, and no embedder is configured. Set ZEROMEMORY_EMBEDDER to have one."
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,14 @@ class Stamp:
 def stamp_of(embedder: Embedder) -> Stamp:
     """Raises EmbedderError where the embedder has to be asked and does not answer."""
     return Stamp(embedder.name, embedder.version, embedder.dimensions)
+
+
+def current_stamp() -> Stamp:
+    """That of the embedder which answers queries. Raises EmbedderError where there is none."""
+    embedder = query_embedder()
+    if embedder is None:
+        raise EmbedderError(NO_EMBEDDER)
+    return stamp_of(embedder)
 
 
 def eligible(scope: Scope) -> MemoryQuerySet:

@@ -1,45 +1,186 @@
-"""The cycle of care: named steps in order. Each writes one report line for each thing it did or would do."""
+"""The hygiene cycle: named steps in a fixed order. Each finds what may have drifted and reports what it did about it.
 
-from collections.abc import Callable, Iterator, Sequence
+A step reads what is to be done from the rows as they are, so it may be run twice, interrupted at any point and taken up
+by another worker. Nothing it does needs a model; with one it does more.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
 from typing import Final
 
-from memories.errors import Conflict
+from django.conf import settings
+from django.utils import timezone
+
+from memories.access import Actor
+from memories.errors import ValidationFailed, ZeroMemoryError
 from memories.models import Scope
-from reflections.models import Run
-from reflections.presentation import counted
-from reflections.services import start_run, survey, work_on
+from reflections.models import Run, RunStep
+from reflections.services import runs
+from reflections.services.progress import CancelledError, Progress, TakenOverError, beat, heard_of
+from reflections.services.runs import Started
+from reflections.steps import pairs, reflection, stale_sweep
+from zeromemory.embedding import EmbedderError
+from zeromemory.llm import ModelError
 
-type Step = Callable[[Sequence[Scope], bool], Iterator[str]]
-
-
-def reflection(scopes: Sequence[Scope], dry_run: bool) -> Iterator[str]:
-    """Propose drafts from clusters of episodes; with *dry_run* only count them."""
-    if dry_run:
-        yield from (_would_propose(scope) for scope in scopes)
-        return
-    run, is_new = start_run(actor=None, scopes=scopes, ring=False)
-    if not is_new:
-        state = run.get_state_display().lower()
-        raise Conflict(f"A search for clusters is already {state}. Try again when it is done.")
-    work_on(run.pk)
-    run.refresh_from_db()
-    yield f"reflection: {_report(run)}"
+logger = logging.getLogger(__name__)
+KNOWN: Final = (ZeroMemoryError, EmbedderError, ModelError)
 
 
-STEPS: Final[dict[str, Step]] = {"reflection": reflection}
+@dataclass(frozen=True, slots=True)
+class Step:
+    """``work`` does the step over one scope; ``survey`` says in a sentence what it would do there and writes nothing.
+    ``in_quick``: it asks no model and is part of the quick cycle."""
+
+    name: str
+    title: str
+    does: str
+    may_change: str
+    work: Callable[[Scope, Progress], None]
+    survey: Callable[[Scope], str]
+    in_quick: bool = True
 
 
-def _would_propose(scope: Scope) -> str:
-    groups = list(survey(scope))
-    episodes = sum(len(group.episodes) for group in groups)
-    clusters = sum(len(group.clusters) for group in groups)
-    return f"reflection: {scope}: would propose {counted(clusters, 'draft')} from {counted(episodes, 'free episode')}"
-
-
-def _report(run: Run) -> str:
-    if run.state != Run.State.DONE:
-        return f"{run.get_state_display().lower()}, another worker has taken it over"
-    return (
-        f"{counted(run.candidates_made, 'new draft')} from {counted(run.episodes_seen, 'free episode')} "
-        f"in {counted(run.scopes_done, 'scope')}"
+STEPS: Final[dict[str, Step]] = {
+    step.name: step
+    for step in (
+        Step(
+            "pair_scan",
+            "Compare new memories with their nearest",
+            "Finds duplicates, corrections and contradictions among what was written lately.",
+            "forgets exact duplicates and what a session corrected itself, both restorable; opens disputes",
+            pairs.work,
+            pairs.survey,
+        ),
+        Step(
+            "stale_sweep",
+            "Sweep the inbox",
+            "Dismisses disputes about memories that were retired meanwhile.",
+            "the state of disputes; never a memory",
+            stale_sweep.work,
+            stale_sweep.survey,
+        ),
+        Step(
+            "reflection",
+            "Draft facts from clusters of episodes",
+            "Looks for episodes that tell of the same thing and proposes one fact for each cluster.",
+            "drafts; never a memory",
+            reflection.work,
+            reflection.survey,
+        ),
     )
+}
+
+
+def start_cycle(
+    *,
+    actor: Actor | None,
+    scopes: Sequence[Scope],
+    kind: str = Run.Kind.FULL,
+    steps: Sequence[str] | None = None,
+    label: str = runs.SCHEDULE,
+    ring: bool = True,
+) -> Started:
+    """Queue the full or the quick cycle, or the steps that are named, over *scopes*. Raises like ``start_run``."""
+    if steps is not None:
+        kind = Run.Kind.CHOSEN
+    elif kind not in (Run.Kind.QUICK, Run.Kind.FULL):
+        raise ValidationFailed("The kind is quick or full.", field="kind")
+    chosen = named(steps) if steps is not None else [s for s in STEPS.values() if s.in_quick or kind == Run.Kind.FULL]
+    return runs.start_run(
+        actor=actor, scopes=scopes, kind=kind, steps=[step.name for step in chosen], label=label, ring=ring
+    )
+
+
+def named(names: Sequence[str]) -> list[Step]:
+    """The steps of these names, in the order of the cycle."""
+    unknown = [name for name in names if name not in STEPS]
+    if unknown or not names:
+        problem = f"There is no step {unknown[0]!r}." if unknown else "Name at least one step."
+        raise ValidationFailed(f"{problem} The steps are: {', '.join(STEPS)}.", field="steps")
+    return [step for name, step in STEPS.items() if name in names]
+
+
+def start_if_due() -> list[Run]:
+    """Queue the full cycle of the schedule, one run for each scope that had none for so many hours; none where it is
+    off. A run for each scope, so that whoever sees one sees nothing of another scope."""
+    if not settings.HYGIENE_HOURS:
+        return []
+    since = timezone.now() - timedelta(hours=settings.HYGIENE_HOURS)
+    lately = Run.objects.filter(kind=Run.Kind.FULL, requested_at__gt=since).exclude(state=Run.State.CANCELLED)
+    due = Scope.objects.exclude(runs__in=lately).order_by("pk")
+    started = [start_cycle(actor=None, scopes=[scope]) for scope in due]
+    return [one.run for one in started if one.is_new]
+
+
+def work_on(run_id: str | uuid.UUID) -> None:
+    """Do a queued run. Returns quietly when another worker has it, or when it is gone.
+
+    A step that fails is reported, and the next ones go on. An unexpected error is raised again at the end.
+    """
+    run = runs.claim(run_id)
+    if run is None:
+        return
+    unexpected: list[Exception] = []
+    try:
+        with heard_of(run):
+            for step in run.steps.exclude(state=RunStep.State.DONE):
+                _do(run, step, unexpected)
+        _end(run)
+    except TakenOverError:
+        logger.info("Run %s was taken over by another worker.", run.pk)
+    except CancelledError:
+        _stop(run)
+    if unexpected:
+        raise unexpected[0]
+
+
+def _do(run: Run, step: RunStep, unexpected: list[Exception]) -> None:
+    _mark(step, RunStep.State.RUNNING, started_at=timezone.now(), note="")
+    try:
+        _over_scopes(run, step)
+    except (TakenOverError, CancelledError):
+        raise
+    except Exception as error:
+        beat(run)  # whoever lost the run has nothing to say about it any more
+        _mark(step, RunStep.State.FAILED, finished_at=timezone.now(), note=_reason(error)[:2000])
+        if not isinstance(error, KNOWN):
+            logger.exception("Step %s of run %s failed", step.name, run.pk)
+            unexpected.append(error)
+        return
+    beat(run)
+    _mark(step, RunStep.State.DONE, finished_at=timezone.now())
+
+
+def _over_scopes(run: Run, step: RunStep) -> None:
+    beat(run, scopes_done=0)
+    progress, work = Progress(run, step), STEPS[step.name].work
+    for number, scope in enumerate(run.scopes.select_related("owner").order_by("pk"), 1):
+        work(scope, progress)
+        beat(run, scopes_done=number)
+
+
+def _mark(step: RunStep, state: str, **columns: object) -> None:
+    RunStep.objects.filter(pk=step.pk).update(state=state, **columns)
+
+
+def _end(run: Run) -> None:
+    failed = run.steps.filter(state=RunStep.State.FAILED).first()
+    runs.finish(run, Run.State.FAILED if failed else Run.State.DONE, error=failed.note if failed else "")
+
+
+def _stop(run: Run) -> None:
+    ended = runs.finish(run, Run.State.CANCELLED)
+    if ended:
+        left = run.steps.filter(state__in=[RunStep.State.WAITING, RunStep.State.RUNNING])
+        left.update(state=RunStep.State.CANCELLED, finished_at=timezone.now())
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, KNOWN):
+        return str(error)
+    return f"It stopped at an unexpected error ({type(error).__name__}). The worker's log has the details."

@@ -24,3 +24,24 @@ REFLECTION_LIMITS: Final = Limits(
     },
     _ordered,
 )
+
+_SHARE: Final = Number(0, 1)
+HYGIENE_LIMITS: Final = Limits(
+    {
+        "pair_days": Number(1, 3650, whole=True),
+        "pair_cosine": _SHARE,
+        "pair_candidates": Number(1, 20, whole=True),
+        "duplicate_confidence": _SHARE,
+        "supersedes_confidence": _SHARE,
+        "loop_cosine": _SHARE,
+        "loop_evidence": Number(1, 10, whole=True),
+        "loop_confidence": _SHARE,
+        "loop_most": Number(1, 1000, whole=True),
+        "kind_confidence": _SHARE,
+        "kind_most": Number(1, 1000, whole=True),
+        "reexamine_surfacings": Number(1, 10000, whole=True),
+        "reexamine_days": Number(1, 3650, whole=True),
+        "reexamine_subjects": Number(1, 100, whole=True),
+        "reexamine_rows": Number(1, 100, whole=True),
+    }
+)

@@ -1,11 +1,11 @@
 from celery import shared_task
 
-from reflections import services
+from reflections import hygiene, services
 
 
 @shared_task
 def reflect(run_id: str) -> None:
-    services.work_on(run_id)
+    hygiene.work_on(run_id)
 
 
 @shared_task
@@ -13,4 +13,5 @@ def sweep() -> None:
     """Each minute: what a lost message, a lost worker or a passed date has left waiting."""
     services.wake_due()
     services.requeue_abandoned()
+    hygiene.start_if_due()
     services.ring_waiting()

@@ -338,6 +338,7 @@ MODEL_BASE_URL = _text("ZEROMEMORY_MODEL_BASE_URL")
 MODEL_KEY = _text("ZEROMEMORY_MODEL_KEY")
 MODEL_TIMEOUT = _whole_number("ZEROMEMORY_MODEL_TIMEOUT", 60, most=600)  # seconds, for a question with its retries
 MODEL_DAILY_TOKENS = _whole_number("ZEROMEMORY_MODEL_DAILY_TOKENS", 0, least=0, most=999_999_999)  # 0: no limit
+HYGIENE_HOURS = _whole_number("ZEROMEMORY_HYGIENE_HOURS", 0, least=0, most=24 * 366)  # 0: only when asked for
 if MODEL and (problem := model_names.problem_of_name(MODEL)):
     raise _refuse("ZEROMEMORY_MODEL", problem)
 if MODEL_BASE_URL and (problem := model_names.problem_of_address(MODEL_BASE_URL, MODEL)):

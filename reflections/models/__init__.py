@@ -1,7 +1,20 @@
 from reflections.models.candidates import Candidate, CandidateMember
-from reflections.models.config import ReflectionConfig
+from reflections.models.config import HygieneConfig, ReflectionConfig
 from reflections.models.disputes import Dispute, DisputeType
 from reflections.models.model_calls import ModelCall
-from reflections.models.runs import Run
+from reflections.models.runs import Judged, Run, RunScope, RunStep, Watermark
 
-__all__ = ["Candidate", "CandidateMember", "Dispute", "DisputeType", "ModelCall", "ReflectionConfig", "Run"]
+__all__ = [
+    "Candidate",
+    "CandidateMember",
+    "Dispute",
+    "DisputeType",
+    "HygieneConfig",
+    "Judged",
+    "ModelCall",
+    "ReflectionConfig",
+    "Run",
+    "RunScope",
+    "RunStep",
+    "Watermark",
+]

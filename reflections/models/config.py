@@ -37,3 +37,45 @@ class ReflectionConfig(models.Model):
 
     def __str__(self) -> str:
         return "Reflection"
+
+
+class HygieneConfig(models.Model):
+    """The single row of what the steps of the hygiene cycle go by. A missing row behaves as the defaults."""
+
+    id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
+    pair_days = models.PositiveSmallIntegerField(default=7, help_text="Pair scan: memories written in so many days.")
+    pair_cosine = models.FloatField(default=0.78, help_text="Pair scan: similarity from which two are compared.")
+    pair_candidates = models.PositiveSmallIntegerField(default=3, help_text="Pair scan: the nearest of each memory.")
+    duplicate_confidence = models.FloatField(default=0.90, help_text="From here on a duplicate is forgotten by itself.")
+    supersedes_confidence = models.FloatField(default=0.95, help_text="From here on one replaces the other by itself.")
+    loop_cosine = models.FloatField(default=0.60, help_text="Loop closure: similarity of evidence.")
+    loop_evidence = models.PositiveSmallIntegerField(default=3, help_text="Loop closure: the nearest newer memories.")
+    loop_confidence = models.FloatField(default=0.85, help_text="Loop closure: from here on a loop closes by itself.")
+    loop_most = models.PositiveSmallIntegerField(default=10, help_text="Loop closure: loops that one run closes.")
+    kind_confidence = models.FloatField(default=0.80, help_text="Kind audit: from here on another kind is proposed.")
+    kind_most = models.PositiveSmallIntegerField(default=20, help_text="Kind audit: memories that one run looks at.")
+    reexamine_surfacings = models.PositiveSmallIntegerField(default=10, help_text="Re-examination: how often recalled.")
+    reexamine_days = models.PositiveSmallIntegerField(default=90, help_text="Re-examination: within so many days.")
+    reexamine_subjects = models.PositiveSmallIntegerField(default=5, help_text="Re-examination: memories in one run.")
+    reexamine_rows = models.PositiveSmallIntegerField(default=2, help_text="Re-examination: new disputes in one run.")
+    version = models.PositiveIntegerField(default=1, editable=False)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        db_table = "hygiene_config"
+        verbose_name = verbose_name_plural = "hygiene configuration"
+        constraints = [
+            models.CheckConstraint(condition=Q(id=1), name="hygiene_config_single_row"),
+            models.CheckConstraint(
+                condition=Q(pair_cosine__gte=0, pair_cosine__lte=1)
+                & Q(loop_cosine__gte=0, loop_cosine__lte=1)
+                & Q(duplicate_confidence__gte=0, duplicate_confidence__lte=1)
+                & Q(supersedes_confidence__gte=0, supersedes_confidence__lte=1)
+                & Q(loop_confidence__gte=0, loop_confidence__lte=1)
+                & Q(kind_confidence__gte=0, kind_confidence__lte=1),
+                name="hygiene_config_shares_in_unit",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return "Hygiene"

@@ -2,11 +2,12 @@
 
 from reflections.services.candidates import find_candidates, survey
 from reflections.services.decisions import approve, dismiss, snooze, undo, wake_due
-from reflections.services.runs import Started, requeue_abandoned, ring_waiting, start_run, work_on
+from reflections.services.runs import Started, cancel, requeue_abandoned, ring_waiting, start_run
 
 __all__ = [
     "Started",
     "approve",
+    "cancel",
     "dismiss",
     "find_candidates",
     "requeue_abandoned",
@@ -16,5 +17,4 @@ __all__ = [
     "survey",
     "undo",
     "wake_due",
-    "work_on",
 ]

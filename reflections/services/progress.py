@@ -1,4 +1,4 @@
-"""The heartbeat of a run, and how a worker learns that it has lost one."""
+"""The heartbeat of a run, what its steps count, and how a worker learns that it has lost one or is to stop."""
 
 import logging
 import threading
@@ -7,24 +7,53 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from django.db import DatabaseError, connection
+from django.db.models import F
 from django.utils import timezone
 
-from reflections.models import Run
+from reflections.models import Run, RunStep
 
 logger = logging.getLogger(__name__)
-EVERY_SECONDS: Final = 30.0
+EVERY_SECONDS: Final = 15.0
 
 
 class TakenOverError(Exception):
     """The run was taken from this worker, which had been silent for too long."""
 
 
+class CancelledError(Exception):
+    """Somebody asked for the run to stop."""
+
+
 def beat(run: Run, **progress: Any) -> None:
-    """Write *progress* and the time; raises TakenOverError when the run is no longer this worker's."""
+    """Write *progress* and the time. Raises TakenOverError when the run is no longer this worker's, CancelledError when
+    it is to stop."""
     # The number of the attempt is the worker's ticket: whoever takes the run up again counts it on.
     mine = Run.objects.filter(pk=run.pk, state=Run.State.RUNNING, attempts=run.attempts)
     if not mine.update(heartbeat_at=timezone.now(), **progress):
         raise TakenOverError
+    if mine.filter(cancel_asked_at__isnull=False).exists():
+        raise CancelledError
+
+
+class Progress:
+    """What a step reports while it works. Each report is a heartbeat, so it may raise what ``beat`` raises."""
+
+    def __init__(self, run: Run, step: RunStep) -> None:
+        self.run = run
+        self.step = step
+
+    def count(self, *, found: int = 0, done: int = 0, skipped: int = 0, failed: int = 0) -> None:
+        """So many more of each."""
+        beat(self.run)
+        RunStep.objects.filter(pk=self.step.pk).update(
+            found=F("found") + found,
+            done=F("done") + done,
+            skipped=F("skipped") + skipped,
+            failed=F("failed") + failed,
+        )
+
+    def note(self, sentence: str) -> None:
+        RunStep.objects.filter(pk=self.step.pk).update(note=sentence[:2000])
 
 
 @contextmanager
@@ -47,7 +76,7 @@ def _keep_beating(run: Run, done: threading.Event, every: float) -> None:
     while not done.wait(every):
         try:
             beat(run)
-        except TakenOverError:
+        except (TakenOverError, CancelledError):
             return  # the worker learns it from its own next beat
         except DatabaseError as error:
             logger.warning("Run %s could not be heard of: %s", run.pk, error)

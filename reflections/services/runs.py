@@ -1,4 +1,4 @@
-"""Runs: searches for clusters in the background. The row is the list of work; the queue only rings."""
+"""Runs of the hygiene cycle: asked for, queued, taken up, ended. The row is the list of work; the queue only rings."""
 
 import logging
 import uuid
@@ -13,53 +13,70 @@ from django.db.models import F
 from django.utils import timezone
 
 from memories.access import Actor, require_write
-from memories.errors import ValidationFailed, ZeroMemoryError
+from memories.errors import Conflict, ValidationFailed
 from memories.models import Scope
 from memories.services.audit import record
-from reflections.models import Run
-from reflections.services.candidates import find_candidates
-from reflections.services.progress import TakenOverError, beat, heard_of
-from zeromemory.embedding import EmbedderError
+from reflections.models import Run, RunScope, RunStep
 
 logger = logging.getLogger(__name__)
 
-SILENT_FOR: Final = timedelta(minutes=2)  # without a heartbeat for that long, a worker is taken to be gone
+SILENT_FOR: Final = timedelta(minutes=1)  # without a heartbeat for that long, a worker is taken to be gone
 RING_AGAIN_AFTER: Final = timedelta(seconds=30)
 MOST_ATTEMPTS: Final = 3  # a run that takes its worker down with it must not do so for ever
-State = Run.State
+State, Kind = Run.State, Run.Kind
+REFLECTION: Final = "reflection"
+SCHEDULE: Final = "schedule"
+_ONE_AT_A_TIME: Final = "run_one_unfinished_per_scope"
 
 
 class Started(NamedTuple):
-    """``is_new`` is False when an unfinished run of the same requester was found instead."""
+    """``is_new`` is False when an unfinished run over one of the scopes was found instead."""
 
     run: Run
     is_new: bool
 
 
-def start_run(*, actor: Actor | None, scopes: Sequence[Scope], ring: bool = True) -> Started:
-    """Queue a search for clusters in *scopes*. Without an actor it is the schedule's or a command's.
+def start_run(
+    *,
+    actor: Actor | None,
+    scopes: Sequence[Scope],
+    kind: str = Kind.CLUSTERS,
+    steps: Sequence[str] = (REFLECTION,),
+    label: str = SCHEDULE,
+    ring: bool = True,
+) -> Started:
+    """Queue *steps* over *scopes*. Without an actor it is that of *label*: the schedule, or a command.
 
-    Raises Forbidden when the actor may not write to one of the scopes.
+    No two runs look after one scope at once. Raises Forbidden when the actor may not write to one of the scopes.
     """
     if not scopes:
         raise ValidationFailed("There is no scope to look through. Create one first.", field="scope")
-    if actor:
-        for scope in scopes:
-            require_write(actor, scope.pk)
+    for scope in scopes if actor else ():
+        require_write(actor, scope.pk)  # type: ignore[arg-type]  # there is an actor, or no scope to look at
     try:
-        return Started(_queued(actor, scopes, ring), is_new=True)
+        return Started(_queued(actor, scopes, kind, steps, label, ring), is_new=True)
     except IntegrityError as error:
-        unfinished = Run.objects.unfinished().asked_for_by(actor.user if actor else None).first()
+        unfinished = Run.objects.over(scopes).order_by("requested_at").first()
         if unfinished is None:
             raise error from None  # it ended at this moment, or another rule of the table was broken
         return Started(unfinished, is_new=False)
 
 
-def _queued(actor: Actor | None, scopes: Sequence[Scope], ring: bool) -> Run:
+def _queued(
+    actor: Actor | None, scopes: Sequence[Scope], kind: str, steps: Sequence[str], label: str, ring: bool
+) -> Run:
     with transaction.atomic():
-        run = Run.objects.create(requested_by=actor.user if actor else None, scopes_total=len(scopes))
-        run.scopes.set(scopes)
-        record(actor=actor, action="start", subject=run, scopes=[scope.pk for scope in scopes])
+        run = Run.objects.create(
+            kind=kind,
+            requested_by=actor.user if actor else None,
+            requested_actor=(actor.label if actor else label)[:200],
+            scopes_total=len(scopes),
+        )
+        in_order = sorted(scopes, key=lambda scope: scope.pk)  # so that two requests do not wait for each other
+        RunScope.objects.bulk_create(RunScope(run=run, scope=scope) for scope in in_order)
+        RunStep.objects.bulk_create(RunStep(run=run, position=at, name=name) for at, name in enumerate(steps))
+        scope_ids = [scope.pk for scope in scopes]
+        record(actor=actor, label="" if actor else label, action="start", subject=run, scopes=scope_ids, kind=kind)
         if ring:
             transaction.on_commit(partial(_ring, run.pk), robust=True)
     return run
@@ -70,61 +87,65 @@ def _ring(run_id: uuid.UUID) -> None:
     current_app.send_task("reflections.tasks.reflect", [str(run_id)], retry=False)
 
 
-def work_on(run_id: str | uuid.UUID) -> None:
-    """Do a queued run. Returns quietly when another worker has it, or when it is gone."""
-    run = _claimed(run_id)
-    if run is None:
-        return
-    try:
-        with heard_of(run):
-            _search(run)
-        _finish(run, State.DONE)
-    except TakenOverError:
-        logger.info("Run %s was taken over by another worker.", run.pk)
-    except Exception as error:
-        _finish(run, State.FAILED, error=_reason(error))
-        raise
-
-
-def _search(run: Run) -> None:
-    for scope in run.scopes.select_related("owner").order_by("pk"):
-        find_candidates(scope=scope, run=run)
-        beat(run, scopes_done=F("scopes_done") + 1)
-
-
-def _claimed(run_id: str | uuid.UUID) -> Run | None:
+def claim(run_id: str | uuid.UUID) -> Run | None:
+    """The queued run, taken up; None when another worker has it, or when it is gone."""
     now = timezone.now()
     claimed = Run.objects.filter(pk=run_id, state=State.QUEUED).update(
-        state=State.RUNNING,
-        started_at=now,
-        heartbeat_at=now,
-        scopes_done=0,
-        episodes_seen=0,
-        attempts=F("attempts") + 1,
+        state=State.RUNNING, started_at=now, heartbeat_at=now, scopes_done=0, attempts=F("attempts") + 1
     )
     return Run.objects.get(pk=run_id) if claimed else None
 
 
-def _finish(run: Run, state: str, error: str = "") -> None:
+def finish(run: Run, state: str, error: str = "") -> bool:
+    """End a run that is this worker's. False when it was taken over or cancelled meanwhile."""
     with transaction.atomic():
-        beat(run, state=state, finished_at=timezone.now(), error=error[:2000])
-        record(actor=None, label="reflection run", action="finish", subject=run, state=state)
+        mine = Run.objects.filter(pk=run.pk, state=State.RUNNING, attempts=run.attempts)
+        ended = mine.update(state=state, finished_at=timezone.now(), error=error[:2000])
+        if ended:
+            _close(run.pk)
+            record(actor=None, label="hygiene", action="finish", subject=run, state=state)
+    return bool(ended)
 
 
-def _reason(error: Exception) -> str:
-    if isinstance(error, (ZeroMemoryError, EmbedderError)):
-        return str(error)
-    return f"It stopped at an unexpected error ({type(error).__name__}). The worker's log has the details."
+def _close(*run_ids: uuid.UUID) -> None:
+    RunScope.objects.filter(run__in=run_ids, is_open=True).update(is_open=False)
+
+
+def cancel(*, actor: Actor, run: Run) -> Run:
+    """Stop a run: at once while it waits, at its worker's next beat while it works. What it did stays.
+
+    Raises Forbidden for somebody who may not write to all its scopes, Conflict when it has ended.
+    """
+    for scope_id in run.run_scopes.values_list("scope_id", flat=True):
+        require_write(actor, scope_id)
+    with transaction.atomic():
+        row = Run.objects.select_for_update().get(pk=run.pk)
+        if not row.is_unfinished:
+            raise Conflict(f"This run has ended already: {row.get_state_display().lower()}.")
+        row.cancel_asked_at = row.cancel_asked_at or timezone.now()
+        if row.state == State.QUEUED:
+            row.state, row.finished_at = State.CANCELLED, timezone.now()
+            row.steps.update(state=RunStep.State.CANCELLED)
+            _close(row.pk)
+        row.save(update_fields=["cancel_asked_at", "state", "finished_at"])
+        record(actor=actor, action="cancel", subject=row)
+    return row
 
 
 def requeue_abandoned() -> int:
     """Put back the runs whose worker has fallen silent, and give up those that keep losing theirs."""
-    given_up = _abandoned(attempts__gte=MOST_ATTEMPTS).update(
-        state=State.FAILED,
-        finished_at=timezone.now(),
-        error=f"Its worker was lost {MOST_ATTEMPTS} times. The worker's log may say why; start it again from here.",
-    )
-    return given_up + _abandoned().update(state=State.QUEUED)
+    with transaction.atomic():
+        lost = list(_abandoned(attempts__gte=MOST_ATTEMPTS).select_for_update().values_list("pk", flat=True))
+        Run.objects.filter(pk__in=lost).update(
+            state=State.FAILED,
+            finished_at=timezone.now(),
+            error=f"Its worker was lost {MOST_ATTEMPTS} times. The worker's log may say why; start it again from here.",
+        )
+        RunStep.objects.filter(run__in=lost, state=RunStep.State.RUNNING).update(
+            state=RunStep.State.FAILED, finished_at=timezone.now()
+        )
+        _close(*lost)
+    return len(lost) + _abandoned().update(state=State.QUEUED)
 
 
 def _abandoned(**conditions: Any) -> Any:

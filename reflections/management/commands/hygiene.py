@@ -1,17 +1,21 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from memories.errors import ZeroMemoryError
 from memories.models import Scope
-from reflections.hygiene import STEPS
+from reflections import hygiene
+from reflections.hygiene import STEPS, Step
+from reflections.models import Run
+from reflections.reports import lines_of
 from zeromemory.embedding import EmbedderError
 
 
 class Command(BaseCommand):
-    help = "Run the hygiene cycle now: propose drafts from clusters of episodes. Nothing is stored without a person."
+    help = "Run the hygiene cycle now, all steps or one. What it cannot settle by itself waits for a person."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--scope", help="only this scope: its short name, or owner/name (default: all scopes)")
@@ -20,20 +24,31 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, scope: str | None, step: str | None, dry_run: bool, **options: Any) -> None:
         scopes = _scopes(scope)
-        for name in _steps(step):
-            try:
-                for line in STEPS[name](scopes, dry_run):
-                    self.stdout.write(line)
-            except (ZeroMemoryError, EmbedderError) as error:
-                raise CommandError(f"{name}: {error}") from error
+        try:
+            steps = hygiene.named([step]) if step is not None else list(STEPS.values())
+            if dry_run:
+                self._survey(steps, scopes)
+                return
+            self._run(steps, scopes)
+        except (ZeroMemoryError, EmbedderError) as error:
+            raise CommandError(str(error)) from error
 
+    def _survey(self, steps: Sequence[Step], scopes: Sequence[Scope]) -> None:
+        for step in steps:
+            for scope in scopes:
+                self.stdout.write(f"{step.name}: {scope}: {step.survey(scope)}")
 
-def _steps(step: str | None) -> list[str]:
-    if step is None:
-        return list(STEPS)
-    if step not in STEPS:
-        raise CommandError(f"There is no step {step!r}. The steps are: {', '.join(STEPS)}.")
-    return [step]
+    def _run(self, steps: Sequence[Step], scopes: Sequence[Scope]) -> None:
+        names = [step.name for step in steps]
+        run, is_new = hygiene.start_cycle(actor=None, scopes=scopes, steps=names, label="hygiene command", ring=False)
+        if not is_new:
+            raise CommandError(f"A run is {run.get_state_display().lower()} already. Try again when it has ended.")
+        hygiene.work_on(run.pk)
+        run.refresh_from_db()
+        for line in lines_of(run):
+            self.stdout.write(line)
+        if run.state != Run.State.DONE:
+            raise CommandError(f"The run has {run.get_state_display().lower()}. {run.error}".strip())
 
 
 def _scopes(name: str | None) -> list[Scope]:

@@ -3,10 +3,12 @@
 import re
 from typing import Final
 
-from memories.models import Memory
+from memories.models import Memory, Provenance
 from reflections.ladder import Pair, Side
 from reflections.models import Dispute
+from zeromemory.llm import MemoryShown
 
+LONGEST_SHOWN: Final = 6000  # characters of a memory that a judge reads
 _GIT: Final = re.compile(r"git:(?P<repository>.+)@[0-9a-f]{7,64}$")
 
 
@@ -42,3 +44,14 @@ def _project_of(memory: Memory) -> str:
     are always two projects."""
     found = _GIT.match(memory.source)
     return f"{memory.scope_id}:{found['repository']}" if found else ""
+
+
+def shown(memory: Memory) -> MemoryShown:
+    """The memory as a judge is shown it."""
+    return MemoryShown(
+        id=str(memory.pk),
+        kind=memory.kind,
+        text=memory.content[:LONGEST_SHOWN],
+        captured_at=memory.created_at,
+        provenance=Provenance(memory.provenance).name.lower(),
+    )

@@ -1,0 +1,1 @@
+"""The steps of the hygiene cycle, one a file: ``work(scope, progress)`` and ``survey(scope)``."""

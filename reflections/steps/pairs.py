@@ -1,0 +1,149 @@
+"""Compare what was written lately with its nearest, and settle or queue what does not go together."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from itertools import batched
+from typing import Final
+from uuid import UUID
+
+from django.db.models import Min
+from django.utils import timezone
+
+from memories.embedding_queue import waiting
+from memories.models import Memory, Scope
+from reflections import configuration
+from reflections.eligible import current_stamp
+from reflections.ladder import Action, Decision, Relation, Thresholds, Verdict, decide
+from reflections.models import Dispute, HygieneConfig, Judged, Watermark
+from reflections.nearest import Near, nearest_pairs
+from reflections.presentation import counted
+from reflections.services import asking
+from reflections.services.disputes import carry_out, pair_of
+from reflections.services.disputes.pairs import shown
+from reflections.services.progress import Progress
+from zeromemory.llm import JudgePair, ModelRejected
+
+SCANNER: Final = "pair scan"
+JOB: Final = "pair_scan"
+SUBJECTS_AT_ONCE: Final = 200
+MOST_PARKED: Final = 100  # pairs that one run leaves for a person where there is no judge; the next run goes on
+# A long write becomes visible behind the moment its rows name.
+OVERLAP: Final = timedelta(minutes=10)
+
+
+def work(scope: Scope, progress: Progress) -> None:
+    scan = Scan(scope, progress)
+    for subjects in batched(subjects_of(scope, scan.rule), SUBJECTS_AT_ONCE):
+        scan.look_at(subjects)
+        if scan.parked >= MOST_PARKED:
+            progress.note(f"{MOST_PARKED} pairs were left for a person. The next run goes on from here.")
+            return
+    reach(scope, JOB, timezone.now() - OVERLAP)
+
+
+def survey(scope: Scope) -> str:
+    rule, found = configuration.hygiene(), 0
+    for subjects in batched(subjects_of(scope, rule), SUBJECTS_AT_ONCE):
+        found += len(unknown_pairs(subjects, rule))
+    return f"would compare {counted(found, 'pair')} of memories that lie near each other"
+
+
+def subjects_of(scope: Scope, rule: HygieneConfig) -> list[UUID]:
+    """Live memories written since the scan came by last, oldest first; no further back than the rule says."""
+    since = timezone.now() - timedelta(days=rule.pair_days)
+    reached = Watermark.objects.filter(scope=scope, scanner=JOB).values_list("until", flat=True).first()
+    rows = Memory.objects.live().filter(scope=scope, recorded_at__gt=max(since, reached or since))
+    return list(rows.exclude(kind="episode").order_by("recorded_at", "pk").values_list("pk", flat=True))
+
+
+def reach(scope: Scope, scanner: str, until: datetime) -> None:
+    """Note how far a scanner has come: not past what waits for its vectors."""
+    first_waiting = waiting(Memory.objects.filter(scope=scope)).aggregate(first=Min("recorded_at"))["first"]
+    until = min(until, first_waiting - timedelta(microseconds=1)) if first_waiting else until
+    Watermark.objects.update_or_create(scope=scope, scanner=scanner, defaults={"until": until})
+
+
+def unknown_pairs(subjects: Sequence[UUID], rule: HygieneConfig) -> list[Near]:
+    """Each pair once, without those that were queued or judged before."""
+    near = nearest_pairs(subjects, stamp=current_stamp(), cosine=rule.pair_cosine, nearest=rule.pair_candidates)
+    pairs = {_ends(pair): pair for pair in near}
+    known = Dispute.objects.known_pairs(subjects) | judged_pairs(subjects)
+    return [pair for ends, pair in pairs.items() if ends not in known]
+
+
+def judged_pairs(subjects: Sequence[UUID]) -> set[tuple[UUID, UUID]]:
+    rows = Judged.objects.filter(scanner=JOB)
+    either = rows.filter(low__in=subjects) | rows.filter(high__in=subjects)
+    return set(either.values_list("low_id", "high_id"))
+
+
+def _ends(pair: Near) -> tuple[UUID, UUID]:
+    low, high = sorted((pair.subject, pair.other))
+    return low, high
+
+
+class Scan:
+    """One scope being looked through."""
+
+    def __init__(self, scope: Scope, progress: Progress) -> None:
+        self.scope, self.progress = scope, progress
+        self.rule = configuration.hygiene()
+        self.thresholds = Thresholds(
+            duplicate=self.rule.duplicate_confidence, supersedes=self.rule.supersedes_confidence
+        )
+        self.has_judge = asking.is_model_configured()
+        self.parked = 0
+
+    def look_at(self, subjects: Sequence[UUID]) -> None:
+        for near, one, another in self._memories(unknown_pairs(subjects, self.rule)):
+            self._settle(near, one, another)
+
+    def _memories(self, pairs: Sequence[Near]) -> Iterator[tuple[Near, Memory, Memory]]:
+        ids = {memory_id for near in pairs for memory_id in (near.subject, near.other)}
+        rows = Memory.objects.live().select_related("scope").prefetch_related("entities").in_bulk(ids)
+        for near in pairs:
+            if near.subject in rows and near.other in rows:
+                yield near, rows[near.subject], rows[near.other]
+
+    def _settle(self, near: Near, one: Memory, another: Memory) -> None:
+        pair = pair_of(one, another, cosine=near.cosine, known=False)
+        decision = decide(pair, thresholds=self.thresholds)
+        if decision.action == Action.NOTHING:
+            self.progress.count(found=1, skipped=1)
+            return
+        if decision.action == Action.JUDGE and self.has_judge:
+            self._judge(near, one, another)
+            return
+        self._carry_out(one, another, decision)
+
+    def _judge(self, near: Near, one: Memory, another: Memory) -> None:
+        """Raises ModelError where the model does not answer; an answer that cannot be used leaves it to a person."""
+        question = JudgePair(shown(one), shown(another))
+        try:
+            answer = asking.ask(question, job=JOB, scope=self.scope, run_id=self.progress.run.pk)
+        except ModelRejected as error:
+            self.progress.count(failed=1)
+            parked = decide(pair_of(one, another, cosine=near.cosine, known=False), thresholds=self.thresholds)
+            self._carry_out(one, another, parked, rationale=f"The model was asked and gave no usable answer. {error}")
+            return
+        found = answer.value
+        verdict = Verdict(Relation(found.relation), found.confidence)
+        pair = pair_of(one, another, cosine=near.cosine, known=False)
+        decision = decide(pair, verdict, self.thresholds)
+        self._carry_out(
+            one, another, decision, model=answer.model, confidence=found.confidence, rationale=found.rationale
+        )
+        low, high = sorted((one.pk, another.pk))
+        Judged.objects.get_or_create(
+            scanner=JOB,
+            low_id=low,
+            high_id=high,
+            defaults={"verdict": found.relation, "confidence": found.confidence, "model": answer.model},
+        )
+
+    def _carry_out(
+        self, one: Memory, another: Memory, decision: Decision, *, model: str = "", **judged: object
+    ) -> None:
+        dispute = carry_out(one=one, another=another, decision=decision, scanner=SCANNER, model=model, **judged)
+        self.parked += decision.action == Action.JUDGE and dispute is not None
+        self.progress.count(found=1, done=int(dispute is not None), skipped=int(dispute is None))
