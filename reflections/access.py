@@ -18,9 +18,9 @@ def candidate_for(actor: Actor, candidate_id: str | uuid.UUID) -> Candidate:
 
 
 def run_for(actor: Actor, run_id: str | uuid.UUID) -> Run:
-    """A run the actor asked for; NotFound for everything else."""
+    """A run over scopes the actor may read; NotFound for everything else."""
     try:
-        return Run.objects.asked_for_by(actor.user).get(pk=uuid.UUID(str(run_id)))
+        return Run.objects.visible_to(actor).get(pk=uuid.UUID(str(run_id)))
     except (ValueError, Run.DoesNotExist) as error:
         raise NotFound("There is no such run here. Check the address.") from error
 

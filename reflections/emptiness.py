@@ -13,6 +13,7 @@ from reflections import configuration
 from reflections.listing import Listing
 from reflections.models import Run
 from reflections.presentation import counted
+from reflections.services.runs import REFLECTION
 from zeromemory.embedding import EmbedderError, get_embedder
 
 
@@ -65,7 +66,7 @@ def _no_drafts(listing: Listing) -> dict[str, Any]:
             "action": "See what is stored",
         }
     free = episodes.filter(candidacy__isnull=True)
-    looked = Run.objects.asked_for_by(listing.actor.user).filter(state=Run.State.DONE).exists()
+    looked = Run.objects.visible_to(listing.actor).filter(steps__name=REFLECTION, state=Run.State.DONE).exists()
     return {
         "title": "No draft waits for you",
         "text": f"{_looked(free.count(), total, looked)} {_rule()}",

@@ -23,6 +23,7 @@ from reflections.forms import DismissForm, EditForm, RowForm, SnoozeForm
 from reflections.listing import Listing, listing_of
 from reflections.models import Candidate, Run
 from reflections.presentation import counted, progress_of, row_of, spoken_total, tabs_of
+from reflections.services.runs import REFLECTION
 from reflections.wording import day
 
 
@@ -65,7 +66,7 @@ def _rows(candidates: list[Candidate], listing: Listing, **bad: RowForm) -> list
 
 
 def _search(listing: Listing) -> dict[str, Any]:
-    run = Run.objects.asked_for_by(listing.actor.user).order_by("-requested_at").first()
+    run = Run.objects.visible_to(listing.actor).filter(steps__name=REFLECTION).order_by("-requested_at").first()
     return {
         "progress": progress_of(run),
         "may_search": bool(listing.actor.writable),
@@ -201,7 +202,7 @@ def reflection_find(request: HttpRequest) -> HttpResponse:
     if is_fragment(request):
         return _progress(request, started.run)
     if not started.is_new:
-        messages.info(request, "A search for clusters of yours is already under way.")
+        messages.info(request, "A search of these scopes is already under way.")
     return redirect(listing.link())
 
 

@@ -3,6 +3,7 @@ from django.core.management import CommandError, call_command
 
 from memories.models import AuditEntry, Embedding, Memory
 from reflections.models import Candidate, ReflectionConfig, Run
+from reflections.services import start_run
 from tests.factories import make_scope
 from tests.reflections.factories import make_episodes
 from zeromemory.embedding import get_embedder
@@ -27,15 +28,14 @@ def hygiene(capsys, *arguments) -> str:
 
 
 def test_the_cycle_proposes_drafts_in_every_scope(clusters, capsys):
-    assert "2 new drafts from 7 free episodes in 2 scopes" in hygiene(capsys)
+    assert "reflection: done. 7 found, 2 done" in hygiene(capsys)
     assert Candidate.objects.count() == 2
     assert Run.objects.get().state == "done"
 
 
 def test_one_scope_and_one_step_can_be_named(clusters, capsys):
-    assert "1 new draft from 3 free episodes in 1 scope" in hygiene(
-        capsys, "--scope", "owner/work", "--step", "reflection"
-    )
+    said = hygiene(capsys, "--scope", "owner/work", "--step", "reflection")
+    assert said == "reflection: done. 3 found, 1 done\n"
 
 
 def test_a_dry_run_counts_and_writes_nothing(clusters, capsys):
@@ -49,14 +49,14 @@ def test_a_dry_run_counts_and_writes_nothing(clusters, capsys):
 def test_the_cycle_run_twice_in_a_row_changes_nothing_the_second_time(clusters, capsys):
     hygiene(capsys)
     before = list(Candidate.objects.order_by("pk").values()), list(Memory.objects.order_by("pk").values())
-    assert "0 new drafts" in hygiene(capsys)
+    assert "reflection: done. 0 found, 0 done" in hygiene(capsys)
     assert (list(Candidate.objects.order_by("pk").values()), list(Memory.objects.order_by("pk").values())) == before
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--step", "polish"], "The steps are: reflection."),
+        (["--step", "polish"], "The steps are: pair_scan, "),
         (["--scope", "nowhere"], "There is no scope 'nowhere'."),
     ],
 )
@@ -67,8 +67,9 @@ def test_what_is_not_there_is_refused_with_a_sentence(clusters, arguments, sente
 
 
 def test_a_search_under_way_is_not_started_twice(clusters, scope):
-    Run.objects.create(state="running", requested_by=None)
-    with pytest.raises(CommandError, match="already running"):
+    run = start_run(actor=None, scopes=[scope], ring=False).run
+    Run.objects.filter(pk=run.pk).update(state="running")
+    with pytest.raises(CommandError, match="running already"):
         call_command("hygiene")
 
 

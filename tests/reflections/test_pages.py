@@ -475,6 +475,7 @@ def test_a_plain_page_says_how_the_search_stands(mine, scope):
 def test_what_a_search_found_is_counted_in_the_rail_and_in_the_list_that_fills_itself(mine, owner, scope):
     make_candidate(scope)
     run = Run.objects.create(requested_by=owner, state=Run.State.DONE, candidates_made=1, episodes_seen=3)
+    run.scopes.add(scope)
     badge = 'id="rail-count" hx-swap-oob="true"><span class="count">1<'
     assert badge in mine.get(reverse("reflection_run", args=[run.pk]), headers=HTMX).text
     listed = mine.get(reverse("reflection_list"), headers=HTMX).text

@@ -7,8 +7,9 @@ from django.utils import timezone
 
 from memories.errors import Conflict
 from memories.models import Memory
+from reflections.hygiene import work_on
 from reflections.models import Candidate, CandidateMember, Run
-from reflections.services import approve, dismiss, find_candidates, start_run, undo, work_on
+from reflections.services import approve, dismiss, find_candidates, start_run, undo
 from reflections.services.progress import heard_of
 from tests.factories import make_member
 from tests.reflections.factories import STAMP, make_candidate, make_episodes, person
