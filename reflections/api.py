@@ -13,10 +13,12 @@ from memories.access import read_targets
 from memories.api.routes import ERRORS, acting
 from memories.api.shapes import Text
 from reflections.dispute_api import router as dispute_router
+from reflections.hygiene_api import router as hygiene_router
 from reflections.models import Candidate
 
 router = Router()
 router.add_router("", dispute_router)
+router.add_router("", hygiene_router)
 MOST = 100
 
 
