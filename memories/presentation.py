@@ -29,6 +29,7 @@ PROVENANCE_WORDS: Final = {0: "provisional", 1: "agent or import", 2: "typed by 
 ACTION_WORDS: Final = {
     "approve": "approved",
     "challenge": "challenged",
+    "close": "closed",
     "create_scope": "created the scope",
     "dismiss": "dismissed",
     "edit": "edited",
@@ -36,6 +37,7 @@ ACTION_WORDS: Final = {
     "forget": "forgotten",
     "import": "imported",
     "link": "linked",
+    "merge_entities": "merged",
     "open_dispute": "put in dispute",
     "pin": "pinned",
     "propose": "proposed as drafts",
@@ -60,6 +62,7 @@ ACTED_ON: Final = {
     "approve": "draft",
     "create_scope": "scope",
     "dismiss": "draft",
+    "merge_entities": "entity",
     "open_dispute": "dispute",
     "propose": "draft",
     "remove_member": "member",

@@ -130,6 +130,18 @@ def restore_memory(request: HttpRequest, memory_id: str, body: shapes.ReasonIn |
     return answers.whole_answer(memory_for(actor, memory_id), actor)
 
 
+@router.post(
+    "/memories/{memory_id}/close",
+    response={200: shapes.MemoryWhole, **ERRORS},
+    summary="Close an open loop: a task that is done, a question that is answered",
+)
+def close_memory(request: HttpRequest, memory_id: str, body: shapes.CloseIn | None = None) -> Any:
+    actor = acting(request)
+    said = body.dict() if body else {}
+    services.close(actor=actor, memory=writable_memory_for(actor, memory_id), **said)
+    return answers.whole_answer(memory_for(actor, memory_id), actor)
+
+
 @router.post("/memories/{memory_id}/pin", response={200: shapes.MemoryWhole, **ERRORS}, summary="Pin")
 def pin_memory(request: HttpRequest, memory_id: str) -> Any:
     actor = acting(request)

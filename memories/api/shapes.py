@@ -68,6 +68,10 @@ class ReasonIn(Request):
     reason: Text = Field(default="", max_length=2000)
 
 
+class CloseIn(ReasonIn):
+    evidence: Text = Field(default="", max_length=2000, description="What shows it: a memory's id, or a sentence.")
+
+
 class RecallIn(Request):
     query: Text
     scopes: list[Text] | None = Field(default=None, max_length=100)

@@ -1,4 +1,5 @@
 import hashlib
+from typing import Final
 from uuid import UUID
 
 from django.conf import settings
@@ -34,6 +35,9 @@ class Kind(models.TextChoices):
     EPISODE = "episode", "Episode"
     TASK = "task", "Task"
     OPEN_QUESTION = "open-question", "Open question"
+
+
+LOOPS: Final = (Kind.TASK, Kind.OPEN_QUESTION)  # what is open until somebody closes it
 
 
 class Provenance(models.IntegerChoices):

@@ -2,7 +2,7 @@
 
 from memories.entities import EntitySpec
 from memories.services.edit import LATEST, edit
-from memories.services.lifecycle import forget, pin, restore, supersede, unpin
+from memories.services.lifecycle import close, forget, pin, restore, supersede, unpin
 from memories.services.links import link
 from memories.services.remember import Remembered, remember
 from memories.services.validation import LinkSpec
@@ -12,6 +12,7 @@ __all__ = [
     "EntitySpec",
     "LinkSpec",
     "Remembered",
+    "close",
     "edit",
     "forget",
     "link",

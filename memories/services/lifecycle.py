@@ -7,6 +7,7 @@ from django.utils import timezone
 from memories.access import Actor
 from memories.errors import Conflict, ValidationFailed
 from memories.models import Link, Memory
+from memories.models.memory import LOOPS
 from memories.services import audit
 from memories.services.validation import check_line
 from memories.services.writing import locked, refuse_twin, take_turns, writing
@@ -21,6 +22,37 @@ def forget(*, actor: Actor, memory: Memory, reason: str = "") -> Memory:
         _retire(actor, memory, reason)
         audit.record(actor=actor, action="forget", subject=memory, scope=memory.scope, reason=reason)
     return memory
+
+
+def close(*, actor: Actor, memory: Memory, reason: str = "", evidence: str = "") -> Memory:
+    """Say that a task is done, or a question answered. It is retired without a successor, and ``restore`` reopens it.
+
+    *evidence* is what shows it: the id of a memory, or a sentence. Raises ValidationFailed for another kind, Conflict
+    when it is closed already.
+    """
+    because = _closing_words(reason, evidence)
+    with writing():
+        memory = locked(actor, memory)
+        _refuse_no_loop(memory)
+        if memory.invalidated_at:
+            raise Conflict("This loop is closed already. Restore it to open it again.")
+        _retire(actor, memory, because)
+        audit.record(actor=actor, action="close", subject=memory, scope=memory.scope, reason=because)
+    return memory
+
+
+def _closing_words(reason: str, evidence: str) -> str:
+    check_line(reason, "reason")
+    check_line(evidence, "evidence")
+    because = f"{reason} (shown by: {evidence})" if reason and evidence else reason or evidence
+    check_line(because, "reason")
+    return because
+
+
+def _refuse_no_loop(memory: Memory) -> None:
+    if memory.kind not in LOOPS:
+        kind = memory.get_kind_display().lower()
+        raise ValidationFailed(f"This {kind} is not an open loop: only tasks and open questions are closed.")
 
 
 def restore(*, actor: Actor, memory: Memory, reason: str = "") -> Memory:
@@ -102,7 +134,7 @@ def retire_in_favour(*, actor: Actor, memory: Memory, replacement: Memory, reaso
 
 
 def retire_by_scanner(
-    *, memory: Memory, label: str, reason: str, replacement: Memory | None = None, **detail: str
+    *, memory: Memory, label: str, reason: str, replacement: Memory | None = None, action: str = "forget", **detail: str
 ) -> None:
     """Retire without anybody asking for it, inside the caller's transaction, which holds both rows.
 
@@ -120,12 +152,18 @@ def retire_by_scanner(
     audit.record(
         actor=None,
         label=label,
-        action="supersede" if replacement else "forget",
+        action="supersede" if replacement else action,
         subject=memory,
         scope=memory.scope,
         reason=reason,
         **detail,
     )
+
+
+def close_by_scanner(*, memory: Memory, label: str, reason: str, **detail: str) -> None:
+    """Close a loop without anybody asking for it, like ``retire_by_scanner``."""
+    _refuse_no_loop(memory)
+    retire_by_scanner(memory=memory, label=label, reason=reason, action="close", **detail)
 
 
 def pin(*, actor: Actor, memory: Memory) -> Memory:

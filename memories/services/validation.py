@@ -25,6 +25,7 @@ LENGTHS: Final = {
     "idempotency_key": 200,
     "external_id": 300,
     "reason": 2000,
+    "evidence": 2000,
     "agent": 120,
 }
 ENTITY_NAME_LENGTH, ENTITY_TYPE_LENGTH = 300, 40

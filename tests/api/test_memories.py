@@ -89,6 +89,18 @@ def test_forget_and_restore_are_attributed(api):
     assert len(api.post("/recall", {"query": "harbour light"}).json()["results"]) == 1
 
 
+@pytest.mark.behaviour("Z68")
+def test_an_open_loop_is_closed_once_and_a_gotcha_never(api):
+    task, gotcha = (remember(api, kind=kind).json()["id"] for kind in ("task", "gotcha"))
+    closed = api.post(f"/memories/{task}/close", {"reason": "done", "evidence": "the log says so"}).json()
+    assert (closed["state"], closed["invalidation_reason"]) == ("invalidated", "done (shown by: the log says so)")
+    assert api.post(f"/memories/{task}/close").status_code == 409
+    refused = api.post(f"/memories/{gotcha}/close")
+    assert refused.status_code == 400
+    assert "not an open loop" in refused.json()["message"]
+    assert api.post(f"/memories/{task}/restore").json()["state"] == "live"
+
+
 def test_pin_and_unpin(api):
     memory_id = remember(api).json()["id"]
     assert api.post(f"/memories/{memory_id}/pin").json()["pinned"] is True
@@ -281,7 +293,7 @@ def test_an_unknown_id_is_a_404_in_json(api, memory_id):
 
 def test_a_foreign_memory_does_not_exist(api, api_of):
     theirs = make_memory("secret harbour")
-    for path in ("", "/forget", "/restore", "/pin", "/unpin"):
+    for path in ("", "/forget", "/restore", "/close", "/pin", "/unpin"):
         answer = api.get(f"/memories/{theirs.pk}") if not path else api.post(f"/memories/{theirs.pk}{path}")
         assert answer.status_code == 404
         assert answer.json() == api.get(f"/memories/{uuid.uuid4()}").json()

@@ -12,6 +12,7 @@ CALLS = {
     "/api/v1/memories/{memory_id}",
     "/api/v1/memories/{memory_id}/forget",
     "/api/v1/memories/{memory_id}/restore",
+    "/api/v1/memories/{memory_id}/close",
     "/api/v1/memories/{memory_id}/pin",
     "/api/v1/memories/{memory_id}/unpin",
     "/api/v1/memories/{memory_id}/challenge",
