@@ -12,10 +12,13 @@ from django.utils import timezone
 
 from memories.access import Actor
 from memories.models import Entity, Memory, Scope
+from memories.models.memory import content_hash
 from memories.presentation import scope_names
 from memories.querysets import OPENING
+from reflections.distil import LOW_CONFIDENCE, SURE
 from reflections.forms import DismissForm, EditForm, SnoozeForm
 from reflections.models import Candidate, Run
+from reflections.models.candidates import sources_of
 from reflections.shared import shared_entities
 from reflections.wording import day
 
@@ -48,6 +51,8 @@ def row_of(
         "snoozed_until": day(candidate.snoozed_until) if candidate.snoozed_until else "",
         "state": "pending" if candidate.is_open else candidate.state,
         "sentences": _sentences(candidate, numbers),
+        "shown": content_hash(candidate.draft),
+        "reason": _reason(candidate),
         "sources": sources,
         "shared": [_entity(name, canonical) for canonical, name in entities[:MOST_SHOWN]],
         "shared_more": max(0, len(entities) - MOST_SHOWN),
@@ -70,17 +75,38 @@ def _forms(candidate: Candidate, bad: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _sentences(candidate: Candidate, numbers: Mapping[str, int]) -> list[dict[str, Any]]:
-    """The draft cut into its sentences; whole, where they no longer add up to it."""
-    parts = [{"text": part["text"], "number": numbers.get(str(part["source"]))} for part in candidate.sentences]
-    if "\n".join(part["text"] for part in parts) != candidate.draft:
-        return [{"text": candidate.draft, "number": None}]
-    return parts
+    """The draft in pieces, which joined are the draft whole: each sentence with the numbers of the sources that say it.
+
+    Words that belong to no sentence, or to one that names no source, are a piece without numbers.
+    """
+    pieces: list[dict[str, Any]] = []
+    position = 0
+    for line in candidate.sentences:
+        start = candidate.draft.find(line["text"], position)
+        if start < 0 or not line["text"]:
+            continue
+        said_by = [numbers[source] for source in sources_of(line) if source in numbers]
+        pieces += [_piece(candidate.draft[position:start]), _piece(line["text"], sorted(said_by))]
+        position = start + len(line["text"])
+    pieces.append(_piece(candidate.draft[position:]))
+    return [piece for piece in pieces if piece["text"]]
+
+
+def _piece(text: str, numbers: Sequence[int] = ()) -> dict[str, Any]:
+    return {"text": text, "numbers": list(numbers), "unsupported": not numbers and not text.isspace()}
+
+
+def _reason(candidate: Candidate) -> str:
+    if candidate.reason == LOW_CONFIDENCE and candidate.decided_by is None:
+        return f"{LOW_CONFIDENCE}: the model was less than {SURE:g} sure, or saw no common outcome."
+    return candidate.reason
 
 
 def _sources(candidate: Candidate) -> list[dict[str, Any]]:
     quotes: dict[str, list[str]] = {}
-    for part in candidate.sentences:
-        quotes.setdefault(str(part["source"]), []).append(part["text"])
+    for line in candidate.sentences:
+        for source in sources_of(line):
+            quotes.setdefault(source, []).append(line["text"])
     members = enumerate(candidate.members.all(), start=1)
     return [_source(number, member.memory, quotes.get(str(member.memory_id), [])) for number, member in members]
 

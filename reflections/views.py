@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -88,7 +89,7 @@ def reflection_detail(request: HttpRequest, candidate_id: uuid.UUID) -> HttpResp
 def reflection_approve(request: HttpRequest, candidate_id: uuid.UUID) -> HttpResponse:
     candidate = candidate_for(actor_for_request(request), candidate_id)
     form = EditForm(request.POST, row=candidate.pk) if "content" in request.POST else None
-    return _decide(request, candidate, "edit", form, _approve)
+    return _decide(request, candidate, "edit", form, partial(_approve, shown=request.POST.get("shown")))
 
 
 @require_POST
@@ -109,9 +110,9 @@ def reflection_undo(request: HttpRequest, candidate_id: uuid.UUID) -> HttpRespon
     return _decide(request, candidate, "", None, _undo)
 
 
-def _approve(act: dict[str, Any], form: EditForm | None) -> str:
+def _approve(act: dict[str, Any], form: EditForm | None, *, shown: str | None) -> str:
     edited = form.cleaned_data if form else {}
-    memory = services.approve(**act, content=edited.get("content"), kind=edited.get("kind"))
+    memory = services.approve(**act, content=edited.get("content"), kind=edited.get("kind"), shown=shown)
     links = memory.links_out.filter(type="derived_from").count()
     return f"Approved. Wrote 1 memory with {counted(links, 'link')} to its sources."
 

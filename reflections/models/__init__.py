@@ -1,6 +1,7 @@
 from reflections.models.candidates import Candidate, CandidateMember
 from reflections.models.config import HygieneConfig, ReflectionConfig
 from reflections.models.disputes import Dispute, DisputeType
+from reflections.models.failed_clusters import FailedCluster
 from reflections.models.model_calls import ModelCall
 from reflections.models.runs import Judged, Run, RunScope, RunStep, Watermark
 
@@ -9,6 +10,7 @@ __all__ = [
     "CandidateMember",
     "Dispute",
     "DisputeType",
+    "FailedCluster",
     "HygieneConfig",
     "Judged",
     "ModelCall",

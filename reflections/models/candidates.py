@@ -1,3 +1,6 @@
+from collections.abc import Mapping
+from typing import Any
+
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
@@ -7,6 +10,11 @@ from memories.models import Memory, Scope
 from memories.models.memory import new_id
 from reflections.models.runs import Run
 from reflections.querysets import CandidateQuerySet
+
+
+def sources_of(line: Mapping[str, Any]) -> list[str]:
+    """The ids of the episodes that say one of a draft's ``sentences``. Old rows name one, as ``source``."""
+    return line["sources"] if "sources" in line else [str(line["source"])]
 
 
 class Candidate(models.Model):
@@ -23,7 +31,7 @@ class Candidate(models.Model):
     state = models.CharField(max_length=10, choices=State, default=State.PENDING)
     kind = models.CharField(max_length=16, default="fact")
     draft = models.TextField()
-    sentences = models.JSONField(default=list, help_text="[{text, source}] with the id of the episode that says it.")
+    sentences = models.JSONField(default=list, help_text="[{text, sources}] with the ids of the episodes that say it.")
     origin = models.CharField(max_length=200, default="extractive", help_text="'extractive', or the model's name.")
     confidence = models.FloatField(null=True, blank=True)
     rationale = models.TextField(blank=True, default="")
@@ -65,7 +73,7 @@ class Candidate(models.Model):
                 | (~Q(state="snoozed") & Q(snoozed_until__isnull=True)),
                 name="candidate_snoozed_has_date",
             ),
-            # Approval and dismissal are acts of a person.
+            # Approval is an act of a person. A draft may be dismissed by itself, for low confidence.
             models.CheckConstraint(
                 condition=~Q(state="approved") | Q(decided_by__isnull=False, decided_at__isnull=False),
                 name="candidate_approved_by_somebody",

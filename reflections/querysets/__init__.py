@@ -2,6 +2,7 @@
 
 from reflections.querysets.candidates import ORDERS, TABS, CandidateQuerySet
 from reflections.querysets.disputes import DOUBTS, STATUSES, DisputeQuerySet
+from reflections.querysets.failed_clusters import FailedClusterQuerySet
 from reflections.querysets.model_calls import ModelCallQuerySet
 from reflections.querysets.runs import RunQuerySet
 
@@ -12,6 +13,7 @@ __all__ = [
     "TABS",
     "CandidateQuerySet",
     "DisputeQuerySet",
+    "FailedClusterQuerySet",
     "ModelCallQuerySet",
     "RunQuerySet",
 ]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Self
+from typing import TYPE_CHECKING, Self
 from uuid import UUID
 
 from django.db import models
 from django.db.models import F, Sum
+
+if TYPE_CHECKING:
+    from memories.models import Scope
 
 
 class ModelCallQuerySet(models.QuerySet):
@@ -22,3 +25,7 @@ class ModelCallQuerySet(models.QuerySet):
     def tokens(self) -> int:
         """Read and written together."""
         return self.aggregate(total=Sum(F("input_tokens") + F("output_tokens")))["total"] or 0
+
+    def rejected(self, *, job: str, scope: Scope, run_id: UUID | None) -> Self:
+        """Those of a step whose answers could not be used."""
+        return self.filter(outcome="rejected", job=job, scope=scope, run_id=run_id)

@@ -90,7 +90,8 @@ def _name() -> str:
 
 
 def _keep_failure(call: ModelCall, error: ModelError, began: float) -> None:
-    call.reason = masked(str(error))[:REASON_LENGTH]
+    error.args = (masked(str(error)),)  # whoever shows it repeats no secret either
+    call.reason = str(error)[:REASON_LENGTH]
     if isinstance(error, ModelRejected):
         call.raw = masked(BETWEEN_ANSWERS.join(error.raw))
     _keep(call, error, OUTCOMES[type(error)], began)

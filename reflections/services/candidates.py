@@ -3,25 +3,28 @@
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Final, cast
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
 from django.db.models import F
+from django.utils import timezone
 
-from memories.embedder_in_use import query_embedder
 from memories.models import Entity, Memory, Scope
 from memories.services.audit import record
 from reflections import extractive
 from reflections.clustering import Cluster, Episode, find_clusters
 from reflections.configuration import cluster_rule
-from reflections.eligible import Stamp, episodes_by_owner, stamp_of
-from reflections.models import Candidate, CandidateMember, Run
+from reflections.distil import Drafted, drafted, question, quoted
+from reflections.eligible import Stamp, current_stamp, episodes_by_owner
+from reflections.models import Candidate, CandidateMember, FailedCluster, ModelCall, Run
+from reflections.services.asking import ask, is_model_configured
+from reflections.services.failed_clusters import forget_failures, key_of, note_failure
 from reflections.services.progress import beat
-from zeromemory.embedding import EmbedderError
+from zeromemory.llm import ModelError, ModelRejected
 
 logger = logging.getLogger(__name__)
-NO_EMBEDDER = "Episodes are compared by meaning, and no embedder is configured. Set ZEROMEMORY_EMBEDDER to have one."
+JOB: Final = "reflection"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,34 +35,40 @@ class Group:
     clusters: Sequence[Cluster]
 
 
+class NotDrafted(ModelError):
+    """The model gave no usable answer about some clusters; the others were drafted."""
+
+
 def find_candidates(*, scope: Scope, run: Run | None = None, stamp: Stamp | None = None) -> int:
-    """Propose a draft for each cluster of the scope; the number of new candidates.
+    """Propose a draft for each cluster of the scope; the number of new candidates that wait for a person.
 
     Vectors of *stamp* are compared, by default those of the configured embedder. With *run*, its progress is kept.
-    A cluster that another run claimed meanwhile is passed over. Raises EmbedderError without an embedder.
+    A cluster that another run claimed meanwhile is passed over. Raises EmbedderError without an embedder; ModelError
+    where the model does not answer, after keeping what was made. With a model no transaction may be open.
     """
-    made = 0
+    made, failures = 0, list[ModelRejected]()
     for group in survey(scope, stamp):
         _note(run, episodes_seen=F("episodes_seen") + len(group.episodes))
         for cluster in group.clusters:
-            if _propose(scope, cluster, group.episodes, run):
+            try:
+                candidate = _propose(scope, cluster, group.episodes, run)
+            except ModelRejected as error:
+                failures.append(error)
+                continue
+            if candidate and candidate.state == Candidate.State.PENDING:
                 made += 1
                 _note(run, candidates_made=F("candidates_made") + 1)
+    _raise_about(failures)
     return made
 
 
 def survey(scope: Scope, stamp: Stamp | None = None) -> Iterator[Group]:
     """The clusters that a run would propose drafts for; reads only."""
     rule = cluster_rule()
-    for episodes in episodes_by_owner(scope, stamp or _current_stamp()):
-        yield Group({cast("UUID", episode.id): episode for episode in episodes}, find_clusters(episodes, rule))
-
-
-def _current_stamp() -> Stamp:
-    embedder = query_embedder()
-    if embedder is None:
-        raise EmbedderError(NO_EMBEDDER)
-    return stamp_of(embedder)
+    parked = FailedCluster.objects.parked_keys(scope) if is_model_configured() else set[str]()
+    for episodes in episodes_by_owner(scope, stamp or current_stamp()):
+        clusters = [found for found in find_clusters(episodes, rule) if key_of(found.members) not in parked]
+        yield Group({cast("UUID", episode.id): episode for episode in episodes}, clusters)
 
 
 def _note(run: Run | None, **progress: Any) -> None:
@@ -67,15 +76,26 @@ def _note(run: Run | None, **progress: Any) -> None:
         beat(run, **progress)
 
 
+def _raise_about(failures: Sequence[ModelRejected]) -> None:
+    if failures:
+        raise NotDrafted(
+            f"{len(failures)} of the clusters could not be drafted; their episodes are free for the next search. "
+            f"The last one: {failures[-1]}"
+        )
+
+
 def _propose(scope: Scope, cluster: Cluster, episodes: Mapping[UUID, Episode], run: Run | None) -> Candidate | None:
     """The new candidate; None when a member was claimed or retired meanwhile, or there are no words to draft from."""
+    members = _free(cluster)
+    if members is None:
+        return None
+    # Asking takes seconds to minutes, so nothing is held meanwhile; whether the members are free is seen again below.
+    draft = _asked(scope, members, run) if is_model_configured() else _quoted(members, cluster, episodes)
+    if not draft.content and not draft.refused:
+        return None
     try:
         with transaction.atomic():
-            members = _held(cluster)
-            if members is None:
-                return None
-            draft = _draft(members, cluster, episodes)
-            return _stored(scope, cluster, members, draft, run) if draft.content else None
+            return _stored(scope, cluster, members, draft, run) if _hold(members) else None
     except IntegrityError as error:
         if not _is_claimed_elsewhere(error):
             raise
@@ -83,39 +103,58 @@ def _propose(scope: Scope, cluster: Cluster, episodes: Mapping[UUID, Episode], r
         return None
 
 
-def _held(cluster: Cluster) -> list[Memory] | None:
-    """The members in time order, still live and held so until the candidate is stored."""
+def _free(cluster: Cluster) -> list[Memory] | None:
+    """The members in time order, where all are live and in no candidacy."""
     ids = cast("tuple[UUID, ...]", cluster.members)
-    rows = Memory.objects.live().filter(pk__in=ids).order_by("pk").select_for_update(no_key=True)
-    found = {row.pk: row for row in rows}
+    found = Memory.objects.live().filter(candidacy__isnull=True).in_bulk(ids)
     return [found[member] for member in ids] if len(found) == len(ids) else None
 
 
-def _draft(members: Sequence[Memory], cluster: Cluster, episodes: Mapping[UUID, Episode]) -> extractive.Draft:
+def _hold(members: Sequence[Memory]) -> bool:
+    """Whether all are live still; they are then held so until the candidate is stored."""
+    ids = [member.pk for member in members]
+    return len(Memory.objects.live().filter(pk__in=ids).order_by("pk").select_for_update(no_key=True)) == len(ids)
+
+
+def _asked(scope: Scope, members: Sequence[Memory], run: Run | None) -> Drafted:
+    """The model's draft. Raises a ModelError; an answer that cannot be used is counted against the cluster."""
+    run_id = run.pk if run else None
+    _note(run)
+    try:
+        return drafted(ask(question(members), job=JOB, scope=scope, run_id=run_id), members)
+    except ModelRejected:
+        call = ModelCall.objects.rejected(job=JOB, scope=scope, run_id=run_id).latest("pk")
+        note_failure(scope=scope, members=members, call=call)
+        raise
+
+
+def _quoted(members: Sequence[Memory], cluster: Cluster, episodes: Mapping[UUID, Episode]) -> Drafted:
     sources = [
         extractive.Source(member.pk, member.created_at, member.content, episodes[member.pk].vector)
         for member in members
     ]
     names = Entity.objects.in_bulk(cluster.shared_entities)
-    return extractive.draft(sources, [names[entity].name for entity in cluster.shared_entities])
+    return quoted(extractive.draft(sources, [names[entity].name for entity in cluster.shared_entities]))
 
 
-def _stored(
-    scope: Scope, cluster: Cluster, members: Sequence[Memory], draft: extractive.Draft, run: Run | None
-) -> Candidate:
+def _stored(scope: Scope, cluster: Cluster, members: Sequence[Memory], draft: Drafted, run: Run | None) -> Candidate:
     candidate = Candidate.objects.create(
         scope=scope,
         kind=draft.kind,
         draft=draft.content,
-        sentences=[{"text": sentence.text, "source": str(sentence.source_id)} for sentence in draft.sentences],
+        sentences=draft.lines,
+        origin=draft.origin,
+        confidence=draft.confidence,
         rationale=draft.rationale,
         similarity=cluster.similarity_mean,
         run=run,
+        **_outcome(draft),
     )
     CandidateMember.objects.bulk_create(
         CandidateMember(candidate=candidate, memory=member, position=position)
         for position, member in enumerate(members)
     )
+    forget_failures(members)
     record(
         actor=None,
         label="cluster search",
@@ -124,8 +163,16 @@ def _stored(
         scope=scope,
         members=len(members),
         run=str(run.pk) if run else None,
+        origin=draft.origin,
+        dismissed=draft.refused,
     )
     return candidate
+
+
+def _outcome(draft: Drafted) -> dict[str, Any]:
+    if not draft.refused:
+        return {}
+    return {"state": Candidate.State.DISMISSED, "reason": draft.refused, "decided_at": timezone.now()}
 
 
 def _is_claimed_elsewhere(error: IntegrityError) -> bool:

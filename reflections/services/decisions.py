@@ -10,7 +10,7 @@ from memories.access import Actor, require_write
 from memories.entities import EntitySpec
 from memories.errors import Conflict, Forbidden, NotFound, ValidationFailed
 from memories.models import Link, Memory, Provenance
-from memories.models.memory import AuthorKind
+from memories.models.memory import AuthorKind, content_hash
 from memories.services.audit import record
 from memories.services.lifecycle import forget
 from memories.services.remember import Remembered, remember
@@ -18,6 +18,7 @@ from memories.services.validation import MOST_ENTITIES, LinkSpec, check_line
 from memories.services.writing import writing
 from reflections import configuration
 from reflections.models import Candidate
+from reflections.models.candidates import sources_of
 from reflections.shared import shared_entities
 from reflections.wording import already_decided, day
 
@@ -27,15 +28,24 @@ State = Candidate.State
 
 
 def approve(
-    *, actor: Actor, candidate: Candidate, version: int, content: str | None = None, kind: str | None = None
+    *,
+    actor: Actor,
+    candidate: Candidate,
+    version: int,
+    content: str | None = None,
+    kind: str | None = None,
+    shown: str | None = None,
 ) -> Memory:
     """Write the draft, or the *content* a person made of it, as one memory derived from every source.
 
+    *shown* is the SHA-256 of the draft on the screen: another text than that is not approved unseen.
     The sources are not touched. Raises Forbidden, ValidationFailed, or Conflict when somebody decided already, a
     sentence of an unedited draft rests on a source that is gone, or a live memory says exactly this.
     """
     with writing():
         row = _open_row(actor, candidate, version)
+        if shown is not None and shown != content_hash(row.draft):
+            raise Conflict(already_decided(row))
         text, kind = _text(row, content), _kind(row, kind)
         memory = _written(actor, row, text, kind)
         row.memory, row.kind = memory, kind
@@ -160,12 +170,20 @@ def _kind(row: Candidate, kind: str | None) -> str:
 
 
 def _refuse_lost_support(row: Candidate) -> None:
-    sources = [uuid.UUID(str(sentence["source"])) for sentence in row.sentences]
-    if Memory.objects.live().filter(pk__in=sources).count() < len(set(sources)):
+    sources = _resting_on(row)
+    if Memory.objects.live().filter(pk__in=sources).count() < len(sources):
         raise Conflict(
             "A source that this draft quotes was forgotten or changed since. Edit the draft so that it no longer "
             "rests on it, or dismiss it."
         )
+
+
+def _resting_on(row: Candidate) -> set[uuid.UUID]:
+    """The ids of the sources that the draft's sentences name; of all, where one names none."""
+    named = [sources_of(line) for line in row.sentences]
+    if named and all(named):
+        return {uuid.UUID(source) for sources in named for source in sources}
+    return set(row.members.values_list("memory_id", flat=True))
 
 
 def _written(actor: Actor, row: Candidate, text: str, kind: str) -> Memory:

@@ -62,9 +62,9 @@ def test_a_distillate_is_one_paragraph():
 
 
 @pytest.mark.parametrize("content", ["", " \n\t"], ids=ascii)
-def test_a_distillate_without_content_is_refused(content):
-    with pytest.raises(UnusableAnswer, match="content is empty"):
-        distil().accepted(distillate(content=content), FENCE)
+def test_a_distillate_without_content_is_a_refusal_to_consolidate(content):
+    kept = distil().accepted(distillate(content=content), FENCE)
+    assert (kept.consolidate, kept.content, kept.sentences) == (False, "", ())
 
 
 def test_a_refusal_to_consolidate_carries_no_content():

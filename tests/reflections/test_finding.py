@@ -5,6 +5,7 @@ from django.utils import timezone
 from memories.models import AuditEntry, Embedding, Memory, Window
 from reflections.configuration import cluster_rule
 from reflections.models import Candidate, ReflectionConfig
+from reflections.models.candidates import sources_of
 from reflections.services import find_candidates
 from tests.factories import MODEL, MODEL_VERSION, at_cosine, make_memory, make_scope, make_user
 from tests.reflections.factories import STAMP, make_candidate, make_episodes, pairwise
@@ -189,7 +190,8 @@ def test_a_draft_quotes_its_sources_word_for_word(scope):
     (candidate,) = found(scope)
     assert candidate.sentences
     for sentence in candidate.sentences:
-        assert sentence["text"] in episodes[sentence["source"]].content
+        (source,) = sources_of(sentence)
+        assert sentence["text"] in episodes[source].content
     assert candidate.draft == "\n".join(sentence["text"] for sentence in candidate.sentences)
 
 

@@ -299,7 +299,11 @@ def test_sentences_name_their_source(mine, scope):
     sentences = [{"text": "First.", "source": str(sources[0].pk)}, {"text": "Third.", "source": str(sources[2].pk)}]
     make_candidate(scope, sources=sources, draft="First.\nThird.", sentences=sentences)
     (row,) = page(mine).context["rows"]
-    assert [(part["text"], part["number"]) for part in row["sentences"]] == [("First.", 1), ("Third.", 3)]
+    assert pieces_of(row) == [("First.", [1], False), ("\n", [], False), ("Third.", [3], False)]
+
+
+def pieces_of(row) -> list[tuple]:
+    return [(piece["text"], piece["numbers"], piece["unsupported"]) for piece in row["sentences"]]
 
 
 def test_a_draft_that_is_not_its_sentences_is_shown_whole(mine, scope):
@@ -308,7 +312,7 @@ def test_a_draft_that_is_not_its_sentences_is_shown_whole(mine, scope):
         scope, sources=sources, draft="Reworded.", sentences=[{"text": "First.", "source": str(sources[0].pk)}]
     )
     (row,) = page(mine).context["rows"]
-    assert [(part["text"], part["number"]) for part in row["sentences"]] == [("Reworded.", None)]
+    assert pieces_of(row) == [("Reworded.", [], True)]
 
 
 def test_a_sentence_is_marked_in_the_source_that_says_it(mine, scope):

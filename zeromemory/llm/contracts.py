@@ -112,13 +112,9 @@ confidence, from 0 to 1, is how sure you are that a reader of content alone is t
         return f"{len(self.episodes)} episodes, in the order of their capture:\n\n{quoted}\n\nWhat holds now?"
 
     def checked(self, value: Distillate) -> Distillate:
-        if not value.consolidate:
-            return value.model_copy(update={"content": "", "sentences": ()})
         content = " ".join(value.content.split())
-        if not content:
-            raise UnusableAnswer(
-                "consolidate is true and content is empty. Write content, or set consolidate to false."
-            )
+        if not value.consolidate or not content:  # having nothing to say is a refusal, whatever it is called
+            return value.model_copy(update={"consolidate": False, "content": "", "sentences": ()})
         shown = {episode.id for episode in self.episodes}
         sentences = tuple(_supported(sentence, shown) for sentence in value.sentences if sentence.text.strip())
         return value.model_copy(update={"content": content, "sentences": sentences})
