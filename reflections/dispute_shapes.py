@@ -18,9 +18,10 @@ from reflections.services.disputes.bulk import MOST
 
 Status = Literal["pending", "snoozed", "resolved", "dismissed"]
 Type = Literal[
-    "duplicate", "supersedes", "contradiction", "unjudged", "challenged", "stale_suspect", "outdated", "code_changed"
-]
-Resolution = Literal["keep_both", "forget", "supersede", "merge", "uphold", "retire"]
+    "duplicate", "supersedes", "contradiction", "unjudged", "challenged", "stale_suspect", "outdated", "code_changed",
+    "loop_done", "misfiled",
+]  # fmt: skip
+Resolution = Literal["keep_both", "forget", "supersede", "merge", "uphold", "retire", "refile"]
 Policy = Literal["newer", "older", "proposed", "keep_both", "uphold"]
 
 
@@ -78,6 +79,7 @@ class DisputeOut(Schema):
     subject: SideOut
     other: SideOut | None
     proposed_winner: UUID | None
+    proposed_kind: str
     confidence: float | None
     rationale: str
     evidence: str
@@ -89,6 +91,7 @@ class DisputeOut(Schema):
     resolution: str
     winner: UUID | None
     merged: UUID | None
+    former_kind: str
     decided_at: datetime | None
     decided_by: str
     reason: str
@@ -120,7 +123,7 @@ class BulkOut(Schema):
 
 _AS_STORED = (
     "type", "status", "version", "confidence", "rationale", "evidence", "scanner", "model", "opened_at",
-    "snoozed_until", "resolution", "decided_at", "reason",
+    "snoozed_until", "resolution", "decided_at", "reason", "proposed_kind", "former_kind",
 )  # fmt: skip
 
 

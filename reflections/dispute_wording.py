@@ -12,6 +12,7 @@ _DONE: Final = {
     "merged": "merged both into a new text",
     "retired": "retired the memory",
     "upheld": "upheld the memory",
+    "refiled": "filed the memory as another kind",
     "swept": "closed this, because one side was gone",
 }
 

@@ -23,7 +23,7 @@ from reflections.models import Run, RunStep
 from reflections.services import runs
 from reflections.services.progress import CancelledError, Progress, TakenOverError, beat, heard_of
 from reflections.services.runs import Started
-from reflections.steps import pairs, reflection, stale_sweep
+from reflections.steps import loop_closure, pairs, reflection, stale_sweep
 from zeromemory.embedding import EmbedderError
 from zeromemory.llm import ModelError
 
@@ -71,6 +71,15 @@ STEPS: Final[dict[str, Step]] = {
             "drafts; never a memory",
             reflection.work,
             reflection.survey,
+        ),
+        Step(
+            "loop_closure",
+            "Close loops that newer memories settle",
+            "Asks the model whether a newer memory shows that a task is done or a question is answered.",
+            "closes tasks and questions, which restore opens again; opens disputes",
+            loop_closure.work,
+            loop_closure.survey,
+            in_quick=False,
         ),
     )
 }

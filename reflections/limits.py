@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from memories.errors import ValidationFailed
 from memories.limits import Limits, Number
+from zeromemory.llm.contracts import MOST_EVIDENCE
 
 
 def _ordered(values: Mapping[str, Any]) -> None:
@@ -34,7 +35,7 @@ HYGIENE_LIMITS: Final = Limits(
         "duplicate_confidence": _SHARE,
         "supersedes_confidence": _SHARE,
         "loop_cosine": _SHARE,
-        "loop_evidence": Number(1, 10, whole=True),
+        "loop_evidence": Number(1, MOST_EVIDENCE, whole=True),
         "loop_confidence": _SHARE,
         "loop_most": Number(1, 1000, whole=True),
         "kind_confidence": _SHARE,

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.db import connection
 
+from memories.models.memory import LOOPS
 from reflections.eligible import Stamp
 from reflections.sql import load
 
@@ -21,14 +22,25 @@ class Near(NamedTuple):
 def nearest_pairs(subjects: Sequence[UUID], *, stamp: Stamp, cosine: float, nearest: int) -> Iterator[Near]:
     """For each subject that has a vector of *stamp*, at most *nearest* others of its scope that are at least that
     similar, nearest first. Episodes are no others."""
-    statement = load("nearest_pairs").replace("{dimensions}", str(int(stamp.dimensions)))
-    wanted: dict[str, Any] = {
-        "subjects": list(subjects),
-        "model": stamp.model,
-        "version": stamp.version,
-        "cosine": cosine,
-        "nearest": nearest,
-    }
+    return _found("nearest_pairs", stamp, subjects=list(subjects), cosine=cosine, nearest=nearest)
+
+
+def loop_evidence(loops: Sequence[UUID], *, scanner: str, stamp: Stamp, cosine: float, nearest: int) -> Iterator[Near]:
+    """For each open loop at most *nearest* newer memories of its scope that are at least that similar, nearest first:
+    no loops, and no older than the last look of *scanner*, as ``Judged`` tells it."""
+    return _found(
+        "loop_evidence",
+        stamp,
+        loops=list(loops),
+        scanner=scanner,
+        no_evidence=[str(kind) for kind in LOOPS],
+        cosine=cosine,
+        nearest=nearest,
+    )
+
+
+def _found(name: str, stamp: Stamp, **wanted: Any) -> Iterator[Near]:
+    statement = load(name).replace("{dimensions}", str(int(stamp.dimensions)))
     with connection.cursor() as cursor:
-        cursor.execute(statement, wanted)
+        cursor.execute(statement, wanted | {"model": stamp.model, "version": stamp.version})
         return iter([Near(*row) for row in cursor.fetchall()])

@@ -163,7 +163,7 @@ def retire_by_scanner(
 def close_by_scanner(*, memory: Memory, label: str, reason: str, **detail: str) -> None:
     """Close a loop without anybody asking for it, like ``retire_by_scanner``."""
     _refuse_no_loop(memory)
-    retire_by_scanner(memory=memory, label=label, reason=reason, action="close", **detail)
+    retire_by_scanner(memory=memory, label=label, reason=reason, replacement=None, action="close", **detail)
 
 
 def pin(*, actor: Actor, memory: Memory) -> Memory:

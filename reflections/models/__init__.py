@@ -3,13 +3,14 @@ from reflections.models.config import HygieneConfig, ReflectionConfig
 from reflections.models.disputes import Dispute, DisputeType
 from reflections.models.failed_clusters import FailedCluster
 from reflections.models.model_calls import ModelCall
-from reflections.models.runs import Judged, Run, RunScope, RunStep, Watermark
+from reflections.models.runs import Examined, Judged, Run, RunScope, RunStep, Watermark
 
 __all__ = [
     "Candidate",
     "CandidateMember",
     "Dispute",
     "DisputeType",
+    "Examined",
     "FailedCluster",
     "HygieneConfig",
     "Judged",

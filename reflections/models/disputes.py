@@ -4,7 +4,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Greatest, Least
 from django.utils import timezone
 
-from memories.models import Memory, Scope
+from memories.models import Kind, Memory, Scope
 from memories.models.memory import new_id
 from reflections.querysets import DisputeQuerySet
 
@@ -20,10 +20,12 @@ class DisputeType(models.TextChoices):
     STALE_SUSPECT = "stale_suspect", "Misled more than once"
     OUTDATED = "outdated", "The world has changed"
     CODE_CHANGED = "code_changed", "The code has changed"
+    LOOP_DONE = "loop_done", "Ready to close"
+    MISFILED = "misfiled", "Of another kind"
 
 
 PAIR_TYPES = ("duplicate", "supersedes", "contradiction", "unjudged")
-SINGLE_TYPES = ("challenged", "stale_suspect", "outdated", "code_changed")
+SINGLE_TYPES = ("challenged", "stale_suspect", "outdated", "code_changed", "loop_done", "misfiled")
 OPEN = ("pending", "snoozed")
 
 
@@ -43,6 +45,7 @@ class Dispute(models.Model):
         MERGED = "merged", "Merged into a new text"
         RETIRED = "retired", "Retired"
         UPHELD = "upheld", "Upheld"
+        REFILED = "refiled", "Filed as another kind"
         SWEPT = "swept", "Swept: a side was gone"
 
     Type = DisputeType
@@ -65,6 +68,9 @@ class Dispute(models.Model):
     status = models.CharField(max_length=10, choices=Status, default=Status.PENDING)
     proposed_winner = models.ForeignKey(
         Memory, on_delete=models.CASCADE, null=True, blank=True, related_name="+", help_text="As the scanner sees it."
+    )
+    proposed_kind = models.CharField(
+        max_length=16, choices=Kind, blank=True, default="", db_default="", help_text="Of what is misfiled."
     )
     confidence = models.FloatField(null=True, blank=True)
     rationale = models.CharField(max_length=RATIONALE_LENGTH, blank=True, default="", help_text="Why it is here.")
@@ -94,6 +100,9 @@ class Dispute(models.Model):
     reason = models.CharField(max_length=2000, blank=True, default="")
     retired = models.JSONField(
         default=list, blank=True, help_text="[{memory, at, updated_at}] that the decision retired, to undo it by."
+    )
+    former_kind = models.CharField(
+        max_length=16, choices=Kind, blank=True, default="", db_default="", help_text="Before the decision refiled it."
     )
 
     objects = DisputeQuerySet.as_manager()
@@ -131,10 +140,21 @@ class Dispute(models.Model):
                 | (~Q(status="snoozed") & Q(snoozed_until__isnull=True)),
                 name="dispute_snoozed_has_date",
             ),
+            models.CheckConstraint(
+                condition=Q(type="misfiled", proposed_kind__in=Kind.values)
+                | (~Q(type="misfiled") & Q(proposed_kind="")),
+                name="dispute_misfiled_names_a_kind",
+            ),
+            models.CheckConstraint(
+                condition=Q(resolution="refiled", type="misfiled", former_kind__in=Kind.values)
+                | (~Q(resolution="refiled") & Q(former_kind="")),
+                name="dispute_refiled_keeps_the_former_kind",
+            ),
             # What is settled says how, and what is open does not.
             models.CheckConstraint(
                 condition=Q(
-                    status="resolved", resolution__in=["kept_both", "forgot", "superseded", "merged", "retired"]
+                    status="resolved",
+                    resolution__in=["kept_both", "forgot", "superseded", "merged", "retired", "refiled"],
                 )
                 | Q(status="dismissed", resolution__in=["upheld", "swept"])
                 | Q(status__in=OPEN, resolution="", winner__isnull=True, merged__isnull=True),

@@ -161,3 +161,23 @@ class Judged(models.Model):
 
     def __str__(self) -> str:
         return f"{self.verdict}, {self.scanner}"
+
+
+class Examined(models.Model):
+    """A memory that a scanner has looked at, so that it does not look again. ``matter`` is what it would have to be
+    looked at anew for: the kind it had, or the model that judged it."""
+
+    scanner = models.CharField(max_length=40)
+    memory = models.ForeignKey("memories.Memory", on_delete=models.CASCADE, related_name="+")
+    matter = models.CharField(max_length=200)
+    model = models.CharField(max_length=200)
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        db_table = "reflection_examined"
+        constraints = [
+            models.UniqueConstraint(fields=["memory", "scanner", "matter"], name="examined_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.scanner}, {self.matter}"

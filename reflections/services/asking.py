@@ -47,7 +47,7 @@ def ask[T: Output](
     """
     with transaction.atomic(durable=True):
         _require_budget()
-    call = ModelCall(job=job, scope=scope, run_id=run_id, model=_name())
+    call = ModelCall(job=job, scope=scope, run_id=run_id, model=model_name())
     began = time.monotonic()
     try:
         answer = llm.ask(question)
@@ -84,7 +84,8 @@ def _hours_left() -> str:
     return f"{minutes // 60} h {minutes % 60:02d} min"
 
 
-def _name() -> str:
+def model_name() -> str:
+    """As records name it; empty where none is configured."""
     choice = llm.model_in_use()
     return choice.name if choice else ""
 

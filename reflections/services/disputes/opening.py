@@ -76,7 +76,10 @@ def open_pair(
 
 
 def open_single(*, memory: Memory, type: str, scanner: str, model: str = "", **judged: Any) -> Dispute | None:
-    """Queue one memory; None when such a doubt about it is open already, or it is retired."""
+    """Queue one memory; None when such a doubt about it is open already, or it is retired.
+
+    *judged* are those of ``open_pair``, and of a misfiled memory the ``proposed_kind``.
+    """
     if type not in SINGLE_TYPES:
         raise ValidationFailed(f"The type must be one of {', '.join(SINGLE_TYPES)}.", field="type")
     with writing():

@@ -15,6 +15,7 @@ from memories.errors import Conflict, ValidationFailed
 from memories.models import Memory
 from memories.services import lifecycle
 from memories.services.audit import record
+from memories.services.edit import edit
 from memories.services.remember import remember
 from memories.services.validation import MOST_ENTITIES, check_line
 from memories.services.writing import locked, writing
@@ -45,6 +46,7 @@ class Outcome:
     status: str = Status.RESOLVED
     merged: Memory | None = None
     retired: list[dict[str, str]] = field(default_factory=list)
+    former_kind: str = ""
 
 
 def resolve(
@@ -77,6 +79,7 @@ def resolve(
             winner=decision.winner,
             merged=outcome.merged,
             retired=outcome.retired,
+            former_kind=outcome.former_kind,
             reason=reason,
         )
         record(
@@ -141,8 +144,19 @@ def _uphold(decision: Decision) -> Outcome:
 
 def _retire(decision: Decision) -> Outcome:
     subject, before = decision.row.subject, decision.row.subject.updated_at
-    gone = lifecycle.forget(actor=decision.actor, memory=subject, reason=_because(decision))
+    # What is ready to be closed was not wrong, and its trail says so.
+    retire = lifecycle.close if decision.row.type == Dispute.Type.LOOP_DONE else lifecycle.forget
+    gone = retire(actor=decision.actor, memory=subject, reason=_because(decision))
     return Outcome(Resolution.RETIRED, retired=[mark_of(gone, before)])
+
+
+def _refile(decision: Decision) -> Outcome:
+    subject, kind = decision.row.subject, decision.row.proposed_kind
+    if not kind:
+        raise ValidationFailed("Nobody proposed another kind here. Use uphold or retire.", field="resolution")
+    former = subject.kind
+    edit(actor=decision.actor, memory=subject, expected_version=subject.version, kind=kind)
+    return Outcome(Resolution.REFILED, former_kind=former)
 
 
 RESOLUTIONS: Final[dict[str, Callable[[Decision], Outcome]]] = {
@@ -152,9 +166,10 @@ RESOLUTIONS: Final[dict[str, Callable[[Decision], Outcome]]] = {
     "merge": _merge,
     "uphold": _uphold,
     "retire": _retire,
+    "refile": _refile,
 }
 OF_PAIRS: Final = ("keep_both", "forget", "supersede", "merge")
-OF_SINGLES: Final = ("uphold", "retire")
+OF_SINGLES: Final = ("uphold", "retire", "refile")
 WITH_WINNER: Final = ("forget", "supersede")
 
 

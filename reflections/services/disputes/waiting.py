@@ -10,6 +10,7 @@ from memories.errors import Conflict
 from memories.models import Memory
 from memories.services import lifecycle
 from memories.services.audit import record
+from memories.services.edit import edit
 from memories.services.writing import locked, writing
 from reflections import configuration
 from reflections.models import Dispute
@@ -51,6 +52,7 @@ def undo(*, actor: Actor, dispute: Dispute, version: int) -> Dispute:
             winner=None,
             merged=None,
             retired=[],
+            former_kind="",
             reason="",
         )
         record(actor=actor, action="reopen_dispute", subject=row, scope=row.scope, undone=undone)
@@ -67,6 +69,8 @@ def _refuse_second_open(row: Dispute) -> None:
 
 def _give_back(actor: Actor, row: Dispute) -> None:
     _refuse_changed(actor, row)
+    if row.former_kind:
+        _file_back(actor, row)
     for mark in sorted(row.retired, key=lambda mark: str(mark["memory"])):
         lifecycle.take_back(
             actor=actor,
@@ -77,6 +81,13 @@ def _give_back(actor: Actor, row: Dispute) -> None:
         )
     if row.merged:
         lifecycle.forget(actor=actor, memory=row.merged, reason=UNDONE)
+
+
+def _file_back(actor: Actor, row: Dispute) -> None:
+    memory = locked(actor, row.subject)
+    if memory.kind != row.proposed_kind:
+        raise Conflict("The memory was filed as yet another kind since, so the decision stands.")
+    edit(actor=actor, memory=memory, expected_version=memory.version, kind=row.former_kind)
 
 
 def _named(row: Dispute, mark: dict[str, Any]) -> Memory:
