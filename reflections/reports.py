@@ -19,6 +19,13 @@ class StepReport:
     title: str
     tokens: int
 
+    @property
+    def numbers(self) -> list[str]:
+        """Found, came of it, passed over, failed, tokens; as people read them."""
+        step = self.step
+        counts = [f"{number:,}" for number in (step.found, step.done, step.skipped, step.failed)]
+        return [*counts, f"{self.tokens:,}" if self.tokens else "–"]
+
 
 def reports_of(run: Run) -> list[StepReport]:
     calls = ModelCall.objects.filter(run_id=run.pk).values_list("job")

@@ -12,4 +12,8 @@ urlpatterns: list[URLPattern] = [
     path("reflections/<uuid:candidate_id>/snooze/", views.reflection_snooze, name="reflection_snooze"),
     path("reflections/<uuid:candidate_id>/undo/", views.reflection_undo, name="reflection_undo"),
     path("runs/", run_views.run_list, name="run_list"),
+    path("runs/start/", run_views.run_start, name="run_start"),
+    path("runs/<uuid:run_id>/", run_views.run_detail, name="run_detail"),
+    path("runs/<uuid:run_id>/cancel/", run_views.run_cancel, name="run_cancel"),
+    path("runs/<uuid:run_id>/again/", run_views.run_again, name="run_again"),
 ]

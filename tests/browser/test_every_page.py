@@ -19,6 +19,7 @@ from tests.factories import make_user
 from tests.insights.evaluations import make_run
 from tests.memories.pages import named_pages
 from tests.memories.planted import plant
+from tests.reflections.factories import make_cycle
 
 SIZES = pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "phone"])
 
@@ -35,6 +36,7 @@ PAGES: dict[str, Callable[[SimpleNamespace], dict[str, Any]]] = {
     "ranking_page": lambda rows: {},
     "reflection_detail": lambda rows: {"candidate_id": rows.candidate.pk},
     "reflection_list": lambda rows: {},
+    "run_detail": lambda rows: {"run_id": make_cycle(rows.scope).pk},
     "run_list": lambda rows: {},
     "scope_detail": lambda rows: {"scope_id": rows.scope.pk},
     "scope_list": lambda rows: {},
@@ -63,6 +65,9 @@ WITHOUT_A_SCREEN = {
     "reflection_dismiss",
     "reflection_find",
     "reflection_run",
+    "run_again",
+    "run_cancel",
+    "run_start",
     "reflection_snooze",
     "reflection_undo",
     "scope_leave",

@@ -12,7 +12,8 @@ from django.utils import timezone
 from memories.access import Actor, actor_for_user
 from memories.models import Memory, Scope, User
 from reflections.eligible import Stamp
-from reflections.models import Candidate, CandidateMember
+from reflections.hygiene import start_cycle
+from reflections.models import Candidate, CandidateMember, Run
 from tests.factories import DIMENSIONS, MODEL, MODEL_VERSION, at_cosine, make_memory
 
 STAMP = Stamp(MODEL, MODEL_VERSION, DIMENSIONS)
@@ -69,6 +70,19 @@ def make_candidate(
         for position, source in enumerate(sources)
     )
     return candidate
+
+
+def make_cycle(scope: Scope, **overrides: Any) -> Run:
+    """A full cycle that has ended, with a step that failed."""
+    run = start_cycle(actor=person(scope.owner), scopes=[scope], ring=False).run
+    run.steps.update(state="done", found=1204, done=3, skipped=1201, finished_at=timezone.now())
+    failed = {"state": "failed", "note": "The model does not answer. Nothing was changed."}
+    run.steps.filter(position=0).update(**failed)
+    ended = {"state": "failed", "error": failed["note"], "finished_at": timezone.now(), "started_at": timezone.now()}
+    Run.objects.filter(pk=run.pk).update(**ended | overrides)
+    run.run_scopes.update(is_open=overrides.get("state") in ("queued", "running"))
+    run.refresh_from_db()
+    return run
 
 
 def person(user: User) -> Actor:
