@@ -23,7 +23,7 @@ from reflections.models import Run, RunStep
 from reflections.services import runs
 from reflections.services.progress import CancelledError, Progress, TakenOverError, beat, heard_of
 from reflections.services.runs import Started
-from reflections.steps import loop_closure, pairs, reflection, stale_sweep
+from reflections.steps import kind_audit, loop_closure, pairs, reflection, stale_sweep
 from zeromemory.embedding import EmbedderError
 from zeromemory.llm import ModelError
 
@@ -55,6 +55,15 @@ STEPS: Final[dict[str, Step]] = {
             "forgets exact duplicates and what a session corrected itself, both restorable; opens disputes",
             pairs.work,
             pairs.survey,
+        ),
+        Step(
+            "kind_audit",
+            "Check the kinds of new memories",
+            "Asks the model whether what agents and imports wrote is of the kind it is filed as.",
+            "nothing; opens disputes that propose another kind",
+            kind_audit.work,
+            kind_audit.survey,
+            in_quick=False,
         ),
         Step(
             "stale_sweep",

@@ -7,10 +7,10 @@ from enum import StrEnum
 from typing import Final
 from uuid import UUID
 
-from memories.models import Memory
+from memories.models import AuditEntry, Memory
 from memories.services import lifecycle
 from memories.services.writing import writing
-from reflections.models import Dispute, Judged
+from reflections.models import Dispute, Judged, Run
 from reflections.services.disputes import open_single
 from reflections.services.disputes.opening import label_of
 from zeromemory.llm import LoopVerdict
@@ -32,6 +32,12 @@ def seen_with(loops: Sequence[UUID]) -> set[tuple[UUID, UUID]]:
     rows = Judged.objects.filter(scanner=JOB)
     either = rows.filter(low__in=loops) | rows.filter(high__in=loops)
     return set(either.values_list("low_id", "high_id"))
+
+
+def closed_by(run: Run) -> int:
+    """How many loops *run* has closed so far. No other run looks after one of its scopes meanwhile."""
+    acts = AuditEntry.objects.filter(scope__in=run.scopes.all(), at__gte=run.requested_at)
+    return acts.filter(action="close", user=None, detail__scanner=SCANNER).count()
 
 
 def settle(

@@ -17,7 +17,7 @@ from reflections.nearest import loop_evidence
 from reflections.presentation import counted
 from reflections.services import asking
 from reflections.services.disputes.pairs import shown
-from reflections.services.loops import JOB, Outcome, note_rejected, seen_with, settle
+from reflections.services.loops import JOB, Outcome, closed_by, note_rejected, seen_with, settle
 from reflections.services.progress import Progress
 from reflections.steps import with_model
 from zeromemory.llm import CloseLoop, ModelRejected
@@ -29,7 +29,9 @@ type Found = tuple[UUID, list[UUID]]  # a loop, and its evidence
 def work(scope: Scope, progress: Progress) -> None:
     if not with_model.is_ready(progress):
         return
-    rule, closed = configuration.hygiene(), 0
+    rule, closed = configuration.hygiene(), closed_by(progress.run)
+    if closed >= rule.loop_most:
+        return
     for loop, evidence in _with_new_evidence(scope, rule):
         outcome = _judge(scope, progress, rule, loop, evidence)
         closed += outcome == Outcome.CLOSED
