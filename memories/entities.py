@@ -4,13 +4,16 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memories.models import Entity, Memory, MemoryEntity
+from django.db.models import Count, Exists, OuterRef, Subquery
+
+from memories.models import Entity, Memory, MemoryEntity, Scope
+from memories.models.graph import UNTYPED
 
 
 @dataclass(frozen=True, slots=True)
 class EntitySpec:
     name: str
-    type: str = "thing"
+    type: str = UNTYPED
 
 
 def canonical_name(name: str) -> str:
@@ -42,6 +45,17 @@ def detach_all_but(memory: Memory, specs: Sequence[EntitySpec]) -> int:
 
 def specs_of(memory: Memory) -> list[EntitySpec]:
     return [EntitySpec(entity.name, entity.type) for entity in memory.entities.order_by("canonical", "type")]
+
+
+def with_typed_namesake(scope: Scope) -> list[tuple[Entity, Entity]]:
+    """The untyped entities that a memory names and that have exactly one namesake of a type in the scope, with it."""
+    namesakes = Entity.objects.filter(scope=scope, canonical=OuterRef("canonical")).exclude(type=UNTYPED).order_by()
+    number = namesakes.values("canonical").annotate(number=Count("pk")).values("number")
+    rows = Entity.objects.filter(Exists(MemoryEntity.objects.filter(entity=OuterRef("pk"))), scope=scope, type=UNTYPED)
+    rows = rows.annotate(namesakes=Subquery(number), namesake=Subquery(namesakes.values("pk")[:1]))
+    untyped = list(rows.filter(namesakes=1).order_by("pk"))
+    typed = Entity.objects.in_bulk([vars(entity)["namesake"] for entity in untyped])
+    return [(entity, typed[vars(entity)["namesake"]]) for entity in untyped]
 
 
 def _found_or_made(scope_id: int, named: dict[tuple[str, str], str]) -> list[Entity]:

@@ -23,7 +23,7 @@ from reflections.models import Run, RunStep
 from reflections.services import runs
 from reflections.services.progress import CancelledError, Progress, TakenOverError, beat, heard_of
 from reflections.services.runs import Started
-from reflections.steps import kind_audit, loop_closure, pairs, reflection, stale_sweep
+from reflections.steps import entity_merge, kind_audit, loop_closure, pairs, reflection, stale_sweep
 from zeromemory.embedding import EmbedderError
 from zeromemory.llm import ModelError
 
@@ -89,6 +89,14 @@ STEPS: Final[dict[str, Step]] = {
             loop_closure.work,
             loop_closure.survey,
             in_quick=False,
+        ),
+        Step(
+            "entity_merge",
+            "Merge entities of one name",
+            "Finds things that are named with a type in one memory and without one in another.",
+            "which entity a memory names; never a text",
+            entity_merge.work,
+            entity_merge.survey,
         ),
     )
 }
@@ -175,11 +183,13 @@ def _do(run: Run, step: RunStep, unexpected: list[Exception]) -> None:
 
 
 def _over_scopes(run: Run, step: RunStep) -> None:
-    beat(run, scopes_done=0)
     progress, work = Progress(run, step), STEPS[step.name].work
-    for number, scope in enumerate(run.scopes.select_related("owner").order_by("pk"), 1):
-        work(scope, progress)
-        beat(run, scopes_done=number)
+    try:
+        for scope in run.scopes.select_related("owner").order_by("pk"):
+            work(scope, progress)
+            progress.scope_done()
+    finally:
+        progress.write()
 
 
 def _mark(step: RunStep, state: str, **columns: object) -> None:

@@ -1,8 +1,12 @@
+from typing import Final
+
 from django.db import models
 from django.db.models import F, Q
 
 from memories.models.memory import Memory
 from memories.models.scopes import Scope
+
+UNTYPED: Final = "thing"
 
 
 class Entity(models.Model):
@@ -11,7 +15,7 @@ class Entity(models.Model):
     scope = models.ForeignKey(Scope, on_delete=models.CASCADE, related_name="entities")
     name = models.CharField(max_length=300)
     canonical = models.CharField(max_length=300, help_text="NFKC, case-folded, single spaces.")
-    type = models.CharField(max_length=40, default="thing")
+    type = models.CharField(max_length=40, default=UNTYPED)
     memories = models.ManyToManyField(Memory, through="MemoryEntity", related_name="entities")
 
     class Meta:

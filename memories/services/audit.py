@@ -33,13 +33,18 @@ def record(
 
 
 def record_each(
-    *, actor: Actor, action: str, subjects: Iterable[tuple[models.Model, dict[str, Any]]], reason: str = ""
+    *,
+    actor: Actor | None,
+    action: str,
+    subjects: Iterable[tuple[models.Model, dict[str, Any]]],
+    reason: str = "",
+    label: str = "",
 ) -> None:
     """One entry for each of many subjects with a ``scope_id``, with its own detail, in one statement."""
     _note_first_write(actor)
     entries = []
     for subject, detail in subjects:
-        entry = _entry(actor, action, subject, None, "", reason, detail)
+        entry = _entry(actor, action, subject, None, label, reason, detail)
         entry.scope_id = subject.scope_id  # type: ignore[attr-defined]  # as the docstring asks
         entries.append(entry)
     AuditEntry.objects.bulk_create(entries)
