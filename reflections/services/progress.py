@@ -2,6 +2,8 @@
 
 import logging
 import threading
+import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -14,6 +16,7 @@ from reflections.models import Run, RunStep
 
 logger = logging.getLogger(__name__)
 EVERY_SECONDS: Final = 15.0
+WRITTEN_EVERY_SECONDS: Final = 0.5
 
 
 class TakenOverError(Exception):
@@ -36,24 +39,39 @@ def beat(run: Run, **progress: Any) -> None:
 
 
 class Progress:
-    """What a step reports while it works. Each report is a heartbeat, so it may raise what ``beat`` raises."""
+    """What a step reports while it works. A report is written twice a second at most, and each is a heartbeat, so it may
+    raise what ``beat`` raises; what was counted until then is kept."""
 
     def __init__(self, run: Run, step: RunStep) -> None:
         self.run = run
         self.step = step
+        self._counted: Counter[str] = Counter()
+        self._scopes_done = 0
+        self._written_at = time.monotonic()
 
     def count(self, *, found: int = 0, done: int = 0, skipped: int = 0, failed: int = 0) -> None:
         """So many more of each."""
-        beat(self.run)
-        RunStep.objects.filter(pk=self.step.pk).update(
-            found=F("found") + found,
-            done=F("done") + done,
-            skipped=F("skipped") + skipped,
-            failed=F("failed") + failed,
-        )
+        self._counted.update(found=found, done=done, skipped=skipped, failed=failed)
+        self._write_in_time()
+
+    def scope_done(self) -> None:
+        self._scopes_done += 1
+        self._write_in_time()
 
     def note(self, sentence: str) -> None:
         RunStep.objects.filter(pk=self.step.pk).update(note=sentence[:2000])
+
+    def write(self) -> None:
+        counted, self._counted = self._counted, Counter()
+        self._written_at = time.monotonic()
+        more = {name: F(name) + number for name, number in counted.items() if number}
+        if more:
+            RunStep.objects.filter(pk=self.step.pk, run__attempts=self.run.attempts).update(**more)
+        beat(self.run, scopes_done=self._scopes_done)
+
+    def _write_in_time(self) -> None:
+        if time.monotonic() - self._written_at >= WRITTEN_EVERY_SECONDS:
+            self.write()
 
 
 @contextmanager

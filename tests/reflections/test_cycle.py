@@ -109,7 +109,7 @@ def test_a_run_is_stopped_at_the_next_beat_and_keeps_what_it_did(owner, cycle, d
     run.refresh_from_db()
     assert (run.state, bool(run.finished_at)) == ("cancelled", True)
     assert set(report(run).values()) == {"cancelled"}
-    assert run.steps.first().done == 1
+    assert run.steps.first().done == 2
     assert cycle().pk != run.pk, "the scope is free again"
 
 
