@@ -14,10 +14,11 @@ from django.urls import reverse
 from memories.access import Actor, readable_scopes, scope_for
 from memories.models import Scope
 from reflections import presentation
-from reflections.models import Candidate
+from reflections.models import Candidate, FailedCluster
 from reflections.querysets import TABS, CandidateQuerySet
 
 PAGE: Final = 10
+MOST_FAILED: Final = 20  # clusters shown that could not be drafted
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,11 @@ class Listing:
     def visible(self) -> CandidateQuerySet:
         rows = Candidate.objects.visible_to(self.actor)
         return rows.filter(scope=self.scope) if self.scope else rows
+
+    def failed(self) -> list[FailedCluster]:
+        """The clusters that the model could not draft, newest failure first."""
+        rows = FailedCluster.objects.visible_to(self.actor).standing()
+        return list((rows.filter(scope=self.scope) if self.scope else rows)[:MOST_FAILED])
 
     def page(self) -> tuple[list[Candidate], str | None]:
         """The rows, and the address of the next page; None on the last."""

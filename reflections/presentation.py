@@ -17,7 +17,7 @@ from memories.presentation import scope_names
 from memories.querysets import OPENING
 from reflections.distil import LOW_CONFIDENCE, SURE
 from reflections.forms import DismissForm, EditForm, SnoozeForm
-from reflections.models import Candidate, Run
+from reflections.models import Candidate, FailedCluster, Run
 from reflections.models.candidates import sources_of
 from reflections.shared import shared_entities
 from reflections.wording import day
@@ -172,6 +172,27 @@ def _memory(candidate: Candidate) -> dict[str, Any] | None:
         "edited": candidate.memory_opening != candidate.draft[:OPENING],  # type: ignore[attr-defined]
         "badge": STATE_BADGES.get(candidate.memory.state),
     }
+
+
+def failed_of(clusters: Sequence[FailedCluster], actor: Actor) -> list[dict[str, Any]]:
+    """Clusters that could not be drafted; *clusters* come from ``standing()``."""
+    return [
+        {
+            "id": cluster.pk,
+            "scope": cluster.scope.slug,
+            "parked": cluster.is_parked,
+            "times": f"failed {counted(cluster.failures, 'time')}",
+            "failed_at": cluster.failed_at,
+            "reason": cluster.reason,
+            "raw": cluster.call.raw,
+            "episodes": [
+                {"url": reverse("memory_detail", args=[episode.pk]), "created_at": episode.created_at}
+                for episode in cluster.episodes.all()
+            ],
+            "may_retry": cluster.is_parked and cluster.scope_id in actor.writable,
+        }
+        for cluster in clusters
+    ]
 
 
 def progress_of(run: Run | None) -> dict[str, Any] | None:

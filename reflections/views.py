@@ -23,9 +23,13 @@ from reflections.emptiness import emptiness, not_embedded
 from reflections.forms import DismissForm, EditForm, RowForm, SnoozeForm
 from reflections.listing import Listing, listing_of
 from reflections.models import Candidate, Run
-from reflections.presentation import counted, progress_of, row_of, spoken_total, tabs_of
+from reflections.presentation import counted, failed_of, progress_of, row_of, spoken_total, tabs_of
 from reflections.services.runs import REFLECTION
+from reflections.similar import similar_to
 from reflections.wording import day
+
+RETRIED = "The model is asked again in the search that is starting now."
+RETRIED_LATER = "A search is under way already. The model is asked again in this one or the next."
 
 
 @require_safe
@@ -72,6 +76,7 @@ def _search(listing: Listing) -> dict[str, Any]:
         "progress": progress_of(run),
         "may_search": bool(listing.actor.writable),
         "unseen": not_embedded(listing) if listing.tab == "pending" else "",
+        "failed": failed_of(listing.failed(), listing.actor) if listing.tab == "pending" else [],
     }
 
 
@@ -80,6 +85,18 @@ def reflection_detail(request: HttpRequest, candidate_id: uuid.UUID) -> HttpResp
     actor = actor_for_request(request)
     (row,) = _rows([candidate_for(actor, candidate_id)], Listing(actor))
     return render(request, "reflections/detail.html", {"row": row})
+
+
+@require_safe
+def reflection_similar(request: HttpRequest, candidate_id: uuid.UUID) -> HttpResponse:
+    """What is stored already and resembles the draft: beside it, or on the draft's own page."""
+    actor = actor_for_request(request)
+    candidate = candidate_for(actor, candidate_id)
+    similar = similar_to(candidate)
+    if is_fragment(request):
+        return render(request, "reflections/similar.html", {"similar": similar})
+    (row,) = _rows([candidate], Listing(actor))
+    return render(request, "reflections/detail.html", {"row": row, "similar": similar})
 
 
 # Deciding ------------------------------------------------------------------------------------
@@ -205,6 +222,15 @@ def reflection_find(request: HttpRequest) -> HttpResponse:
     if not started.is_new:
         messages.info(request, "A search of these scopes is already under way.")
     return redirect(listing.link())
+
+
+@require_POST
+def reflection_retry(request: HttpRequest, cluster_id: int) -> HttpResponse:
+    actor = actor_for_request(request)
+    scope = services.retry_cluster(actor=actor, cluster_id=cluster_id)
+    started = services.start_run(actor=actor, scopes=[scope])
+    messages.info(request, RETRIED if started.is_new else RETRIED_LATER)
+    return redirect("reflection_list")
 
 
 @require_safe

@@ -4,12 +4,14 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import expect
 
+from memories.embedding_queue import embed_waiting
 from memories.models import Memory
+from memories.services import remember
 from reflections.models import Candidate, Run
 from reflections.services import dismiss
 from tests.browser.conftest import NARROW, WIDE
 from tests.factories import make_scope
-from tests.reflections.factories import make_candidate, make_episodes, person
+from tests.reflections.factories import make_candidate, make_episodes, make_failed_cluster, person
 
 QUEUE = "/reflections/"
 
@@ -153,6 +155,51 @@ def test_the_queue_is_accessible_and_fits_with_everything_open(visit, owner, dra
         summary.click()
     window.assert_accessible()
     window.assert_no_sideways_scroll()
+
+
+@pytest.fixture
+def distilled(owner, scope):
+    """A draft by a model with a sentence that no source says and a letter in disguise, beside one that is stored."""
+    remember(actor=person(owner), scope=scope, content="The cache is rebuilt after every incident.")
+    embed_waiting()
+    sources = make_episodes(scope, entities=["cache"])
+    told = {"text": "The cache is rebuilt after every incident.", "sources": [str(source.pk) for source in sources]}
+    make_failed_cluster(scope, make_episodes(scope, entities=["queue"]), reason="It wrote prose.", raw="x" * 400)
+    return make_candidate(
+        scope,
+        sources=sources,
+        draft=f"{told['text']} Nobody kn\u043ews why.",
+        sentences=[told],
+        origin="openai:some-model",
+        confidence=0.83,
+    )
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+def test_a_draft_by_a_model_and_a_parked_cluster_are_accessible_and_fit(visit, owner, distilled, size):
+    window = visit(owner, size=size)
+    page = window.open(QUEUE)
+    row(page, distilled).scroll_into_view_if_needed()
+    expect(row(page, distilled).get_by_role("region", name="Similar memories")).to_contain_text("similarity")
+    for summary in page.locator("main details > summary").all():
+        if summary.locator("xpath=..").get_attribute("open") is None:
+            summary.click()
+    window.assert_accessible()
+    window.assert_no_sideways_scroll()
+
+
+def test_a_support_mark_leads_to_the_source_that_says_it(visit, owner, distilled):
+    page = visit(owner).open(QUEUE)
+    row(page, distilled).get_by_role("link", name="said by source 2").click()
+    expect(page.locator(f"#draft-{distilled.pk}-source-2")).to_be_in_viewport()
+
+
+@pytest.mark.behaviour("F1")
+def test_a_parked_cluster_is_tried_again_with_one_press(visit, owner, distilled):
+    page = visit(owner).open(QUEUE)
+    page.get_by_role("button", name="Try again").click()
+    expect(page.locator(".toast")).to_contain_text("The model is asked again")
+    expect(page.get_by_role("heading", name="could not be drafted")).to_have_count(0)
 
 
 @pytest.mark.parametrize("tab", ["snoozed", "approved", "dismissed"])

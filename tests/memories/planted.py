@@ -8,7 +8,7 @@ from memories import services
 from memories.access import actor_for_token, actor_for_user
 from memories.models import AuditEntry, Memory, User
 from tests.factories import add_entity, make_member, make_memory, make_scope, make_token, make_user
-from tests.reflections.factories import make_candidate, make_episodes
+from tests.reflections.factories import make_candidate, make_episodes, make_failed_cluster
 
 MARKUP = (
     "<script>alert(1)</script><img src=x onerror=alert(2)>\"'><svg/onload=alert(3)>"
@@ -35,6 +35,7 @@ def plant(person: User, text: str = MARKUP) -> SimpleNamespace:
     episodes = make_episodes(scope, agent=text[:120], source=text)
     candidate = make_candidate(scope, sources=episodes, draft=text, rationale=text, origin=text[:200])
     decided = make_candidate(scope, sources=make_episodes(scope), draft=text, state="dismissed", reason=text)
+    cluster = make_failed_cluster(scope, make_episodes(scope), reason=text, raw=text)
     member = make_member(scope, user=make_user(username=text[:150]))
     AuditEntry.objects.create(actor=text[:200], action=text[:60], scope=scope, object_type=text[:40], object_id="1")
     return SimpleNamespace(
@@ -44,6 +45,7 @@ def plant(person: User, text: str = MARKUP) -> SimpleNamespace:
         gone=gone,
         candidate=candidate,
         decided=decided,
+        cluster=cluster,
         member=member,
         token=token,
     )

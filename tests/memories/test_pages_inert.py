@@ -43,6 +43,7 @@ def addresses_of(name, values, rows):
     known = {
         "memory_id": [rows.memory.pk, rows.old.pk, rows.gone.pk],
         "candidate_id": [rows.candidate.pk, rows.decided.pk],
+        "cluster_id": [rows.cluster.pk],
         "run_id": [rows.run.pk],
         "evaluation_id": [rows.evaluation.pk],
         "scope_id": [rows.scope.pk],

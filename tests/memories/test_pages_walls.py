@@ -14,11 +14,11 @@ from memories.access import actor_for_user
 from memories.models import AuditEntry, Membership, Memory, Scope, Token
 from memories.services import forget, pin, remember, supersede
 from memories.services.tokens import create_token
-from reflections.models import Candidate, CandidateMember, Dispute, Run
+from reflections.models import Candidate, CandidateMember, Dispute, FailedCluster, Run
 from reflections.services.disputes import challenge
 from tests.factories import add_entity, make_member, make_memory, make_scope, make_token, make_user
 from tests.memories.pages import named_pages
-from tests.reflections.factories import make_candidate, make_episodes
+from tests.reflections.factories import make_candidate, make_episodes, make_failed_cluster
 
 pytestmark = [pytest.mark.django_db, pytest.mark.behaviour("Z79")]
 
@@ -29,7 +29,17 @@ WITH_VALUES = [(name, values) for name, values in PAGES if values]
 # Addresses that name nobody's rows, so there is nothing foreign to ask for.
 OF_NOBODY = {"secret", "name", "evaluation_id"}
 HTMX = {"HX-Request": "true"}
-TABLES: tuple[type[Model], ...] = (Memory, Scope, Membership, Token, Candidate, CandidateMember, Dispute, Run)
+TABLES: tuple[type[Model], ...] = (
+    Memory,
+    Scope,
+    Membership,
+    Token,
+    Candidate,
+    CandidateMember,
+    Dispute,
+    FailedCluster,
+    Run,
+)
 
 
 @pytest.fixture
@@ -46,11 +56,14 @@ def theirs(db):
     episodes = make_episodes(scope, entities=[f"{MARK}-cache"], agent=f"{MARK}-agent")
     candidate = make_candidate(scope, sources=episodes, draft=f"The {MARK} draft.")
     challenge(actor=actor, memory=memory, reason=f"The {MARK} reason.", evidence=f"{MARK} evidence")
+    failed = make_failed_cluster(scope, episodes[:1], reason=f"No {MARK} answer.")
     run = Run.objects.create(requested_by=user)
     run.scopes.add(scope)
     token, _ = create_token(actor=actor, name=f"{MARK}-token", scopes=[scope])
     make_member(scope, user=make_user(username=f"{MARK}-member"))
-    return SimpleNamespace(user=user, scope=scope, memory=memory, candidate=candidate, run=run, token=token)
+    return SimpleNamespace(
+        user=user, scope=scope, memory=memory, candidate=candidate, cluster=failed, run=run, token=token
+    )
 
 
 @pytest.fixture
@@ -68,6 +81,7 @@ def values_of(theirs, names):
     known = {
         "memory_id": theirs.memory.pk,
         "candidate_id": theirs.candidate.pk,
+        "cluster_id": theirs.cluster.pk,
         "run_id": theirs.run.pk,
         "scope_id": theirs.scope.pk,
         "user_id": theirs.user.pk,

@@ -13,7 +13,8 @@ from memories.access import Actor, actor_for_user
 from memories.models import Memory, Scope, User
 from reflections.eligible import Stamp
 from reflections.hygiene import start_cycle
-from reflections.models import Candidate, CandidateMember, Run
+from reflections.models import Candidate, CandidateMember, FailedCluster, ModelCall, Run
+from reflections.services.failed_clusters import key_of
 from tests.factories import DIMENSIONS, MODEL, MODEL_VERSION, at_cosine, make_memory
 
 STAMP = Stamp(MODEL, MODEL_VERSION, DIMENSIONS)
@@ -83,6 +84,21 @@ def make_cycle(scope: Scope, **overrides: Any) -> Run:
     run.run_scopes.update(is_open=overrides.get("state") in ("queued", "running"))
     run.refresh_from_db()
     return run
+
+
+def make_failed_cluster(
+    scope: Scope, episodes: Sequence[Memory], *, raw: str = "no", **overrides: Any
+) -> FailedCluster:
+    """A cluster that the model could not draft, by default parked."""
+    call = ModelCall.objects.create(
+        job="reflection", scope=scope, model="test:model", seconds=1.0, outcome="rejected", raw=raw
+    )
+    values = {"failures": 3, "failed_at": timezone.now(), "reason": "No answer could be used.", "call": call}
+    cluster = FailedCluster.objects.create(
+        scope=scope, key=key_of([episode.pk for episode in episodes]), **values | overrides
+    )
+    cluster.episodes.set(episodes)
+    return cluster
 
 
 def person(user: User) -> Actor:
