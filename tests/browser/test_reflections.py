@@ -180,7 +180,7 @@ def test_a_draft_by_a_model_and_a_parked_cluster_are_accessible_and_fit(visit, o
     window = visit(owner, size=size)
     page = window.open(QUEUE)
     row(page, distilled).scroll_into_view_if_needed()
-    expect(row(page, distilled).get_by_role("region", name="Similar memories")).to_contain_text("similarity")
+    expect(row(page, distilled).locator(".similar")).to_contain_text("similarity")
     for summary in page.locator("main details > summary").all():
         if summary.locator("xpath=..").get_attribute("open") is None:
             summary.click()
