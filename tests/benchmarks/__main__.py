@@ -1,4 +1,4 @@
-"""``make bench``: recall beside its floor, the product under load, and ingest beside the embedder.
+"""``make bench``: recall beside its floor, the product under load, ingest beside the embedder, and the hygiene cycle.
 
 ``make bench-peers``: other memory stores beside the product, on a retrieval set.
 Everything lies in a folder ``bench`` of the data folder, and in databases of its own.
@@ -16,7 +16,7 @@ from zeromemory import embedded
 from zeromemory.lib.folders import data_folder
 
 DEFAULT_ROWS = "10000,100000"
-PARTS = ("recall", "ingest")
+PARTS = ("recall", "ingest", "hygiene")
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -44,7 +44,7 @@ def _run(asked: argparse.Namespace, folder: Path) -> None:
 
 def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
-    parser.add_argument("part", nargs="*", choices=[*PARTS, "peers"], help="recall and ingest unless named")
+    parser.add_argument("part", nargs="*", choices=[*PARTS, "peers"], help="all but the peers unless named")
     parser.add_argument("--set", default="locomo", help="peers: the retrieval set (default: %(default)s)")
     parser.add_argument("--limit", type=int, help="peers: so many questions only")
     asked = parser.parse_args(arguments)

@@ -49,6 +49,8 @@ MEMORY_COLUMNS: Final = (
     "access_count, weight, external_id, idempotency_key, embedded_at, embedded_with, embedding_error"
 )
 
+type Tell = Callable[[str], None]
+
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
@@ -70,9 +72,9 @@ class Row:
 
 
 @contextmanager
-def opened(rows: int, embedder: Embedder, folder: Path, tell: Callable[[str], None]) -> Iterator[Corpus]:
+def opened(rows: int, embedder: Embedder, folder: Path, tell: Tell, *, kept_as: str = "") -> Iterator[Corpus]:
     """A database with *rows* embedded memories, kept for the next run. *folder* keeps the vectors of the texts."""
-    name, wanted = databases.name_of(str(rows)), fingerprint(embedder)
+    name, wanted = databases.name_of(kept_as or str(rows)), fingerprint(embedder)
     if databases.contents(name) != wanted:
         databases.drop(name)
     with databases.opened(name) as connection:

@@ -11,7 +11,7 @@ from zeromemory.embedding import Embedder
 
 K: Final = 10
 RAREST: Final = 3
-EF_SEARCH: Final = 100  # as in memories/sql/recall.sql, so that floor and product find equally much
+EF_SEARCH: Final = 200  # as in memories/sql/recall.sql, so that floor and product find equally much
 NEAREST: Final = (
     "SELECT memory_id, vector::halfvec(384) <=> %(vector)s AS distance FROM memory_embedding "
     "WHERE live AND dimensions = 384 ORDER BY vector::halfvec(384) <=> %(vector)s LIMIT %(k)s"

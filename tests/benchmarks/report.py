@@ -2,14 +2,16 @@
 
 import os
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 
+from tests.benchmarks.hygiene import Cycle
 from tests.benchmarks.ingest import Ingest
 from tests.benchmarks.recall import Beside, Load, Times
 
+LARGEST_TO_AIM_AT = 20_000
 type Row = tuple[str, str, str, str]
 
 
@@ -31,12 +33,13 @@ def here() -> Machine:
     return Machine(datetime.now(UTC), os.cpu_count() or 1, os.getloadavg()[0], system)
 
 
-def markdown(recalls: Mapping[int, tuple[Beside, Load]], ingest: Ingest | None) -> str:
+def markdown(recalls: Mapping[int, tuple[Beside, Load]], ingest: Ingest | None, cycles: Sequence[Cycle] = ()) -> str:
     rows: list[Row] = [("measured", "memories", "figure", "aim"), ("---", "---:", "---:", "---")]
     for size, (beside, load) in recalls.items():
         rows += [(what, f"{size:,}", figure, aim) for what, figure, aim in _recall(beside, load)]
     rows += _growth(recalls)
     rows += _ingest(ingest) if ingest else []
+    rows += _hygiene(cycles)
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
@@ -71,6 +74,19 @@ def _ingest(ingest: Ingest) -> Iterator[Row]:
     yield "jsonl import, embedded a second", "from 0", f"{ingest.imported:.0f}", ""
     yield "REST writes : embedder alone", "", f"{ingest.rest / ingest.embedder:.2f}", "0.8"
     yield "jsonl import : embedder alone", "", f"{ingest.imported / ingest.embedder:.2f}", "0.8"
+
+
+def _hygiene(cycles: Sequence[Cycle]) -> Iterator[Row]:
+    for cycle in cycles:
+        size, aim = f"{cycle.memories:,}", "60 s" if cycle.memories == LARGEST_TO_AIM_AT else ""
+        yield f"**full cycle** without a model, {cycle.episodes:,} episodes", size, f"{cycle.seconds:.1f} s", aim
+        for title, seconds in cycle.steps:
+            yield f"of it: {title.lower()}", size, f"{seconds:.1f} s", ""
+        yield "a second cycle", size, f"{cycle.again:.1f} s", ""
+    for smaller, larger in pairwise(cycles):
+        rows = f"{smaller.memories:,} → {larger.memories:,}"
+        most = f"{larger.memories / smaller.memories:.1f}"
+        yield "full cycle, growth", rows, f"{larger.seconds / smaller.seconds:.2f}", most
 
 
 def _both(times: Times) -> str:

@@ -1,14 +1,14 @@
 """One run: every measurement in turn, then the table."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 import psycopg
 
-from tests.benchmarks import corpus, ingest, product, recall, report
-from tests.benchmarks.corpus import LARGE, Corpus
+from tests.benchmarks import corpus, hygiene, ingest, product, recall, report
+from tests.benchmarks.corpus import LARGE, Corpus, Tell
 from tests.benchmarks.floor import Floor
 from tests.benchmarks.recall import Beside, Load
 from tests.benchmarks.texts import Writer
@@ -16,14 +16,14 @@ from zeromemory.embedding import Embedder, get_embedder
 
 SEEDS_A_SIZE: Final = 1000
 
-type Tell = Callable[[str], None]
-
 
 class NoEmbedderError(RuntimeError):
     """The floor includes the embedding of the question."""
 
 
-def run(*, rows: Sequence[int], parts: Sequence[str], folder: Path, tell: Tell) -> None:
+def run(
+    *, rows: Sequence[int], parts: Sequence[str], folder: Path, tell: Tell, sizes: Sequence[int] = hygiene.SIZES
+) -> None:
     embedder = get_embedder()
     if embedder is None:
         raise NoEmbedderError("ZEROMEMORY_EMBEDDER is none: there is no floor to measure against. Unset it.")
@@ -35,8 +35,9 @@ def run(*, rows: Sequence[int], parts: Sequence[str], folder: Path, tell: Tell) 
     began = report.here()
     recalls = {size: _recall(size, embedder, folder, seed, tell) for size in stored}
     ingested = _ingest(embedder, folder, seed, tell) if "ingest" in parts else None
+    cycles = [hygiene.measure(size, embedder, folder / "vectors", tell) for size in sizes] if "hygiene" in parts else []
     print(f"\nBegan {began}; load at the end {report.here().load:.1f}.\n")
-    print(report.markdown(recalls, ingested))
+    print(report.markdown(recalls, ingested, cycles))
 
 
 def _recall(size: int, embedder: Embedder, folder: Path, seed: int, tell: Tell) -> tuple[Beside, Load]:

@@ -34,6 +34,17 @@ def small(monkeypatch, django_db_setup, django_db_blocker):
             databases.drop(databases.name_of(part))
 
 
+def test_a_hygiene_cycle_is_measured_by_step_and_with_its_growth(small, tmp_path, capsys):
+    benchmarks.run(rows=[], parts=("hygiene",), folder=tmp_path, tell=lambda _: None, sizes=(200, ROWS))
+    table = capsys.readouterr().out
+    assert "| **full cycle** without a model, " in table
+    assert "| of it: compare new memories with their nearest | 400 | " in table
+    assert "| full cycle, growth | 200 → 400 | " in table
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_database WHERE datname LIKE %s", ["%\\_bench\\_hygiene%"])
+        assert cursor.fetchone()[0] == 0
+
+
 def some(seconds):
     return Times([seconds] * 3)
 
