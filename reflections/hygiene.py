@@ -23,7 +23,7 @@ from reflections.models import Run, RunStep
 from reflections.services import runs
 from reflections.services.progress import CancelledError, Progress, TakenOverError, beat, heard_of
 from reflections.services.runs import Started
-from reflections.steps import entity_merge, kind_audit, loop_closure, pairs, reflection, stale_sweep
+from reflections.steps import entity_merge, kind_audit, loop_closure, pairs, reexamination, reflection, stale_sweep
 from zeromemory.embedding import EmbedderError
 from zeromemory.llm import ModelError
 
@@ -97,6 +97,15 @@ STEPS: Final[dict[str, Step]] = {
             "which entity a memory names; never a text",
             entity_merge.work,
             entity_merge.survey,
+        ),
+        Step(
+            "reexamination",
+            "Look again at what is recalled most",
+            "Asks the model about memories that agents are given often, beside their nearest of any age.",
+            "what the pair scan may change, and old counts of recalls",
+            reexamination.work,
+            reexamination.survey,
+            in_quick=False,
         ),
     )
 }

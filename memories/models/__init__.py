@@ -5,7 +5,7 @@ from memories.models.graph import Entity, Link, MemoryEntity
 from memories.models.memory import Embedding, Kind, Memory, Provenance, Window
 from memories.models.people import SignInLink, User
 from memories.models.scopes import Membership, Role, Scope, Token
-from memories.models.signals import Reinforcement, UsageEvent
+from memories.models.signals import Reinforcement, Surfacing, UsageEvent
 
 __all__ = [
     "AuditEntry",
@@ -26,6 +26,7 @@ __all__ = [
     "Role",
     "Scope",
     "SignInLink",
+    "Surfacing",
     "Token",
     "UsageEvent",
     "User",

@@ -58,3 +58,19 @@ class UsageEvent(models.Model):
             # The roll-up of one memory's signals within the window.
             models.Index(fields=["memory", "-at"], name="usage_event_memory_at"),
         ]
+
+
+class Surfacing(models.Model):
+    """How often a memory was given to agents on a day, in UTC. Old days are removed; they rank nothing."""
+
+    pk = models.CompositePrimaryKey("memory_id", "day")
+    memory = models.ForeignKey(Memory, on_delete=models.CASCADE, related_name="surfacings", db_index=False)
+    day = models.DateField()
+    count = models.PositiveIntegerField()
+
+    class Meta:
+        db_table = "memory_surfacing"
+        indexes = [
+            # The sweep that removes old days.
+            models.Index(fields=["day"], name="surfacing_day"),
+        ]

@@ -2,13 +2,19 @@
 
 import logging
 from collections.abc import Collection
+from datetime import timedelta
+from typing import Final
 from uuid import UUID
 
 from django.db import DatabaseError, InterfaceError, connection
+from django.utils import timezone
 
+from memories.models import Scope, Surfacing
 from memories.sql import load
 
 logger = logging.getLogger(__name__)
+
+KEPT_DAYS: Final = 400
 
 
 def note_accesses(returned: Collection[UUID]) -> None:
@@ -22,3 +28,9 @@ def note_accesses(returned: Collection[UUID]) -> None:
     except (DatabaseError, InterfaceError):
         # The answer is complete without it, and an agent can do nothing about a count.
         logger.exception("The access of %d memories could not be noted", len(returned))
+
+
+def drop_old_counts(scope: Scope, *, keep_days: int = KEPT_DAYS) -> int:
+    """Remove the counts of days that nobody asks about any more; how many there were."""
+    day = timezone.now().date() - timedelta(days=max(keep_days, KEPT_DAYS))
+    return Surfacing.objects.filter(memory__scope=scope, day__lt=day).delete()[0]

@@ -1,7 +1,8 @@
--- Count an access of each memory, once, and say when. Not through save(): being read is no change by anybody, so
--- updated_at and version stay. Whoever holds a row passes it by, since nobody who reads may wait for a count; the order
--- keeps two of these statements from waiting for each other crosswise. The count may be lost in a crash, so the commit
--- does not wait for the disk. An imported count may stand at the column's end, where it stays.
+-- Count an access of each memory, once, and say when; and count it for the day, in UTC. Not through save(): being read
+-- is no change by anybody, so updated_at and version stay. Whoever holds a row passes it by, since nobody who reads may
+-- wait for a count; the order keeps two of these statements from waiting for each other crosswise, and no other
+-- statement writes the counts of this day. The count may be lost in a crash, so the commit does not wait for the disk.
+-- An imported count may stand at the column's end, where it stays.
 WITH in_no_hurry AS MATERIALIZED (
     SELECT set_config('synchronous_commit', 'off', true)
 ),
@@ -11,8 +12,13 @@ free AS MATERIALIZED (
     WHERE m.id = ANY (%(returned)s::uuid[])
     ORDER BY m.id
     FOR NO KEY UPDATE OF m SKIP LOCKED
+),
+counted AS (
+    UPDATE memories
+    SET access_count = least(access_count, 2147483646) + 1, accessed_at = statement_timestamp()
+    FROM free
+    WHERE memories.id = free.id
 )
-UPDATE memories
-SET access_count = least(access_count, 2147483646) + 1, accessed_at = statement_timestamp()
-FROM free
-WHERE memories.id = free.id
+INSERT INTO memory_surfacing AS known (memory_id, day, count)
+SELECT id, (statement_timestamp() AT TIME ZONE 'UTC')::date, 1 FROM free
+ON CONFLICT (memory_id, day) DO UPDATE SET count = least(known.count, 2147483646) + 1
