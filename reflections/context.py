@@ -7,11 +7,11 @@ from django.utils.functional import SimpleLazyObject
 
 from memories.access import actor_for_request
 from memories.embedder_progress import banner
-from reflections.models import Candidate
+from reflections.inbox.sources import waiting
 
 
 def rail(request: HttpRequest) -> dict[str, Any]:
-    """``rail.pending_reflections`` and ``rail.notices`` for signed-in people; None otherwise."""
+    """``rail.waiting``, the items of the inbox, and ``rail.notices`` for signed-in people; None otherwise."""
     user = getattr(request, "user", None)
     if user is None or not user.is_authenticated:
         return {"rail": None}
@@ -20,5 +20,4 @@ def rail(request: HttpRequest) -> dict[str, Any]:
 
 
 def _rail(request: HttpRequest) -> dict[str, Any]:
-    pending = Candidate.objects.visible_to(actor_for_request(request)).pending().count()
-    return {"pending_reflections": pending, "notices": [notice for notice in [banner()] if notice]}
+    return {"waiting": waiting(actor_for_request(request)), "notices": [notice for notice in [banner()] if notice]}

@@ -1,8 +1,14 @@
 from django.urls import URLPattern, path
 
 from reflections import run_views, views
+from reflections.inbox import bulk_views
+from reflections.inbox import views as inbox_views
 
 urlpatterns: list[URLPattern] = [
+    path("inbox/", inbox_views.inbox, name="inbox"),
+    path("inbox/bulk/", bulk_views.inbox_bulk, name="inbox_bulk"),
+    path("inbox/<slug:source>/<uuid:item_id>/<slug:action>/", inbox_views.inbox_act, name="inbox_act"),
+    path("memories/<uuid:memory_id>/challenge/", inbox_views.memory_challenge, name="memory_challenge"),
     path("reflections/", views.reflection_list, name="reflection_list"),
     path("reflections/find/", views.reflection_find, name="reflection_find"),
     path("reflections/runs/<uuid:run_id>/", views.reflection_run, name="reflection_run"),

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_safe
 from memories.access import actor_for_request, memory_for, readable_scopes
 from memories.configuration import ranking_rules
 from memories.differences import difference
+from memories.doubts import open_disputes
 from memories.embedding_queue import is_embedded, stamps_in_use
 from memories.headlines import headline
 from memories.history import Tie, contents, ties, trail, versions
@@ -38,6 +39,7 @@ def memory_detail(request: HttpRequest, memory_id: uuid.UUID) -> HttpResponse:
     memory = memory_for(actor, memory_id)
     factor, faded = freshness(memory, ranking_rules(), timezone.now())
     history = versions(memory, actor)
+    acts = [_act(entry) for entry in trail(memory)]
     title = headline(memory.content)
     context = {
         "memory": memory,
@@ -50,7 +52,9 @@ def memory_detail(request: HttpRequest, memory_id: uuid.UUID) -> HttpResponse:
         "entities": memory.entities.order_by("canonical"),
         "ties": [_tie(tie) for tie in ties(memory, actor) if tie.type != "supersedes"],
         "history": _history(history, memory),
-        "trail": [_act(entry) for entry in trail(memory)],
+        "trail": acts,
+        "automatic": [act for act in acts if act["scanner"]],
+        "dispute": open_disputes([memory.pk]).get(memory.pk),
         "may_write": memory.scope_id in actor.writable,
         "newest": history[0] if history[0].pk != memory.pk else None,
     }
@@ -121,4 +125,11 @@ def _history(history: list[Memory], shown: Memory) -> list[dict[str, Any]]:
 
 def _act(entry: AuditEntry) -> dict[str, Any]:
     fields = entry.detail.get("fields", [])
-    return {"words": action_words(entry.action), "fields": ", ".join(map(str, fields)), "entry": entry}
+    return {
+        "words": action_words(entry.action),
+        "fields": ", ".join(map(str, fields)),
+        "scanner": entry.detail.get("scanner", "") if entry.user_id is None else "",
+        "model": entry.detail.get("model", ""),
+        "dispute": entry.detail.get("dispute", ""),
+        "entry": entry,
+    }

@@ -25,7 +25,7 @@ ORDERS = {
 }
 
 
-def _in_tab(tab: str) -> Q:
+def in_tab(tab: str) -> Q:
     """A snoozed row is pending again from its date on, whether or not a sweep has come by yet."""
     if tab == "pending":
         return Q(state="pending") | Q(state="snoozed", snoozed_until__lte=timezone.now())
@@ -39,7 +39,7 @@ class CandidateQuerySet(models.QuerySet):
         return self.filter(scope_id__in=actor.readable)
 
     def pending(self) -> Self:
-        return self.filter(_in_tab("pending"))
+        return self.filter(in_tab("pending"))
 
     def due(self) -> Self:
         """Snoozed rows whose date has come."""
@@ -47,7 +47,7 @@ class CandidateQuerySet(models.QuerySet):
 
     def in_tab(self, tab: str) -> Self:
         """The rows of one of TABS: what is open oldest first, what is decided newest first."""
-        return self.filter(_in_tab(tab)).order_by(*ORDERS[tab])
+        return self.filter(in_tab(tab)).order_by(*ORDERS[tab])
 
     def after(self, tab: str, last: Candidate) -> Self:
         """What follows *last* in a tab. Its place is read from the row, so deciding others shifts nothing."""
@@ -60,7 +60,7 @@ class CandidateQuerySet(models.QuerySet):
 
     def counts(self) -> dict[str, int]:
         """How many rows each of TABS holds; one query."""
-        return self.order_by().aggregate(**{tab: models.Count("pk", filter=_in_tab(tab)) for tab in TABS})
+        return self.order_by().aggregate(**{tab: models.Count("pk", filter=in_tab(tab)) for tab in TABS})
 
     def for_queue(self) -> Self:
         """With all that a list or the API shows of each row, in a fixed number of queries.

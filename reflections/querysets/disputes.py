@@ -19,7 +19,7 @@ DOUBTS: Final = ("challenged", "stale_suspect", "outdated", "code_changed", "con
 STATUSES: Final = ("pending", "snoozed", "resolved", "dismissed")
 
 
-def _in_status(status: str) -> Q:
+def in_status(status: str) -> Q:
     """A snoozed row is pending again from its date on."""
     if status == "pending":
         return Q(status="pending") | Q(status="snoozed", snoozed_until__lte=timezone.now())
@@ -38,7 +38,7 @@ class DisputeQuerySet(models.QuerySet):
 
     def in_status(self, status: str) -> Self:
         """One of STATUSES."""
-        return self.filter(_in_status(status))
+        return self.filter(in_status(status))
 
     def pairs(self) -> Self:
         return self.filter(other__isnull=False)

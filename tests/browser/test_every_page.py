@@ -28,6 +28,7 @@ PAGES: dict[str, Callable[[SimpleNamespace], dict[str, Any]]] = {
     "evaluation_list": lambda rows: {},
     "evaluation_run": lambda rows: {"evaluation_id": make_run().pk},
     "embedder_page": lambda rows: {},
+    "inbox": lambda rows: {},
     "insights": lambda rows: {},
     "memory_detail": lambda rows: {"memory_id": rows.memory.pk},
     "memory_edit": lambda rows: {"memory_id": rows.memory.pk},
@@ -55,8 +56,11 @@ WITHOUT_A_SCREEN = {
     "embedder_resume",
     "embedder_roll_back",
     "healthz",
+    "inbox_act",
+    "inbox_bulk",
     "insights_csv",
     "load_demo",
+    "memory_challenge",
     "memory_forget",
     "memory_pin",
     "memory_restore",
@@ -105,6 +109,7 @@ def test_what_is_said_to_have_no_screen_has_none(client_of, owner, rows):
     person, known = client_of(owner), {
         "candidate_id": rows.candidate.pk, "memory_id": rows.memory.pk, "name": "age", "run_id": rows.memory.pk,
         "scope_id": rows.scope.pk, "token_id": rows.token.pk, "user_id": owner.pk, "evaluation_id": make_run().pk,
+        "source": "draft", "item_id": rows.candidate.pk, "action": "dismiss",
     }  # fmt: skip
     for name, values in named_pages():
         if name in WITHOUT_A_SCREEN:

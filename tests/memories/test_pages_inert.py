@@ -21,6 +21,7 @@ QUERIES = {
     "memory_list": ["?state=all", "?q=alert", "?q=%3Cscript%3Ealert(1)%3C/script%3E", "?kind=%3Cb%3E%22%27",
                     "?entity=%3Cimg%20src=x%20onerror=1%3E", "?cursor=%3Cb%3E", "?scope=%3Cb%3E"],
     "reflection_list": ["?state=dismissed", "?scope=%3Cb%3E", "?after=%3Cb%3E"],
+    "inbox": ["?state=decided", "?after=%3Cb%3E~%3Cb%3E", "?type=%3Cb%3E", "?item=draft.%3Cb%3E"],
     "memory_new": ["?scope=%3Cscript%3E"],
     "sign_in": ["?next=javascript:alert(1)"],
 }  # fmt: skip
@@ -51,6 +52,9 @@ def addresses_of(name, values, rows):
         "token_id": [rows.token.pk],
         "secret": ["<script>"],
         "name": ["age"],
+        "source": ["draft"],
+        "item_id": [rows.candidate.pk],
+        "action": ["dismiss"],
     }
     assert set(values) <= known.keys(), f"This test must learn what a hostile {set(values) - known.keys()} is."
     if not values:

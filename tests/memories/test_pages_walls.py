@@ -89,6 +89,9 @@ def values_of(theirs, names):
         "secret": "guessed",
         "name": "age",
         "evaluation_id": 1,
+        "source": "draft",
+        "item_id": theirs.candidate.pk,
+        "action": "dismiss",
     }
     assert set(names) <= known.keys(), f"This test must learn what a foreign {set(names) - known.keys()} is."
     return {name: known[name] for name in names}
@@ -186,7 +189,7 @@ def as_seen(client, address, headers=None):
 def test_pages_are_the_same_whether_or_not_somebody_else_has_anything(headers, me, client_of, request):
     mine = client_of(me)
     addresses = [reverse(name) for name in WITHOUT_VALUES]
-    addresses += [reverse("memory_list") + search for search in SEARCHES] + ["/reflections/?state=approved"]
+    addresses += [reverse("memory_list") + search for search in SEARCHES] + ["/reflections/?state=approved", "/inbox/?state=decided"]
     # Time stands still, so that nothing ages between the two looks.
     with time_machine.travel(timezone.now() + timedelta(seconds=1), tick=False):
         before = {address: as_seen(mine, address, headers) for address in addresses}

@@ -257,7 +257,7 @@ def test_the_rail_counts_what_the_waiting_tab_counts(mine, scope):
     many(scope, 2)
     many(scope, 1, state="snoozed", snoozed_until=in_days(-1))
     response = page(mine)
-    assert response.context["rail"]["pending_reflections"] == response.context["total"] == 3
+    assert response.context["rail"]["waiting"] == response.context["total"] == 3
 
 
 def test_the_scope_filter_counts_within_the_tab(mine, owner, scope):
@@ -379,7 +379,7 @@ def test_a_stranger_sees_an_empty_queue_and_no_error(client_of, scope):
     assert response.status_code == 200
     assert response.context["rows"] == []
     assert [tab["count"] for tab in response.context["tabs"]] == [0, 0, 0, 0]
-    assert response.context["rail"]["pending_reflections"] == 0
+    assert response.context["rail"]["waiting"] == 0
 
 
 @pytest.mark.behaviour("Z63")

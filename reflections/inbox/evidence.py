@@ -1,0 +1,254 @@
+"""What stands beside an item of the inbox: the memories, what differs, why it is here, and what may be done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from django.urls import reverse
+from django.utils import timezone
+
+from memories.access import Actor
+from memories.configuration import ranking_rules
+from memories.differences import Part, difference
+from memories.history import ties
+from memories.models import AuditEntry, Memory
+from memories.presentation import PROVENANCE_WORDS, STATE_BADGES, action_words, author_of, freshness
+from memories.views.detail import TIE_WORDS
+from reflections import configuration
+from reflections.forms import SnoozeForm
+from reflections.inbox.forms import CorrectForm, MergeForm, SettleForm
+from reflections.inbox.wording import (
+    DONE,
+    QUESTIONS,
+    REASONS,
+    found_by,
+    other_side,
+    proposal,
+    settles,
+    side_word,
+    will,
+)
+from reflections.models import Candidate, Dispute
+from reflections.presentation import row_of
+from reflections.wording import day
+
+SHOWN: Final = 6000  # characters of a text before it is cut; the memory's own page has all of it
+ALIKE_AT_LEAST: Final = 0.3  # share of the longer text that both have; below it marks would be all there is to see
+MOST_TIES: Final = 6
+
+type Bad = Mapping[str, Any]
+
+
+def of_draft(actor: Actor, row: Candidate, query: str, bad: Bad) -> dict[str, Any]:
+    refused = {"edit": "edit", "dismiss": "dismissal", "snooze": "snoozing"}
+    forms = {refused[act]: form for act, form in bad.items() if act in refused}
+    shown = row_of(row, actor, snooze_days=configuration.current().snooze_days, bad=forms)
+    return {
+        "row": shown,
+        "undo_label": _undo_label(row.state),
+        "found": [
+            {"label": "Drafted by", "text": row.origin},
+            {"label": "Confidence", "text": shown["confidence"]},
+            {"label": "Mean similarity", "text": shown["similarity"]},
+            {"label": "Since", "when": row.created_at},
+            {"label": "Scope", "text": row.scope.slug},
+        ],
+        "question": f"Do these {len(shown['sources'])} episodes say this?",
+        "state": _state(row.state, row.is_open, row.snoozed_until),
+        "decider": shown["decided_by"] or "by itself",
+        "refused": [form for act, form in bad.items() if act == "approve"],
+        "decided_at": row.decided_at,
+        "outcome": DONE.get(row.state, ""),
+        "may_decide": shown["may_decide"],
+        "urls": _urls("draft", row, query, ("approve", "edit", "dismiss", "snooze", "undo")),
+        "history": _history("candidate", row),
+    }
+
+
+def of_dispute(actor: Actor, row: Dispute, query: str, bad: Bad) -> dict[str, Any]:
+    sides = [_side(actor, row, side) for side in row.sides]
+    _compare(sides)
+    return {
+        "row": row,
+        "question": QUESTIONS[row.type],
+        "reason": row.rationale or f"{REASONS[row.type]}.",
+        "undo_label": _undo_label(row.status),
+        "found": _found(row),
+        "sides": sides,
+        "is_moot": any(side["memory"].invalidated_at for side in sides),
+        "state": _state(row.status, row.is_open, row.snoozed_until),
+        "decider": row.decided_actor,
+        "decided_at": row.decided_at,
+        "outcome": DONE[row.resolution],
+        "may_decide": row.scope_id in actor.writable,
+        "urls": _urls("dispute", row, query, ("keep_both", "uphold", "merge", "correct", "snooze", "undo")),
+        "settles": None if row.is_pair else _settles(row, query),
+        "proposed": _proposed(row, query),
+        "snooze_day": day(timezone.now() + timedelta(days=configuration.current().snooze_days)),
+        "forms": _forms(row, bad),
+        "refused": [form for act, form in bad.items() if isinstance(form, SettleForm)],
+        "history": _history("dispute", row),
+        "choices": [choice for side in row.sides for choice in _choices(row, side, query)] if row.is_pair else [],
+    }
+
+
+def _state(state: str, is_open: bool, until: datetime | None) -> dict[str, str]:
+    if is_open:
+        return {"name": "waiting"}
+    if state == "snoozed" and until:
+        return {"name": "snoozed", "until": day(until)}
+    return {"name": "decided"}
+
+
+def _undo_label(state: str) -> str:
+    return "Bring it back now" if state == "snoozed" else "Undo this decision and ask again"
+
+
+def _urls(source: str, row: Any, query: str, acts: Sequence[str]) -> dict[str, str]:
+    return {act: _url(source, row, act, query) for act in acts}
+
+
+def _url(source: str, row: Any, act: str, query: str) -> str:
+    return reverse("inbox_act", args=[source, row.pk, act]) + (f"?{query}" if query else "")
+
+
+# Why it is here ------------------------------------------------------------------------------
+
+
+def _found(row: Dispute) -> list[dict[str, Any]]:
+    proposed = proposal(row)
+    return [
+        {"label": "Found by", "text": found_by(row)},
+        {"label": "Confidence", "text": None if row.confidence is None else f"{row.confidence:.2f}"},
+        {"label": "Proposed", "text": will(row, *proposed) if proposed else None},
+        {"label": "Since", "when": row.opened_at},
+        {"label": "Scope", "text": row.scope.slug},
+    ]
+
+
+def _history(type: str, row: Any) -> list[dict[str, Any]]:
+    """Everything that was done to the item, newest first."""
+    entries = AuditEntry.objects.filter(object_type=type, object_id=str(row.pk)).order_by("-at", "-pk")[:30]
+    return [
+        {
+            "title": action_words(entry.action).capitalize(),
+            "when": entry.at,
+            "by": entry.actor,
+            "text": ". ".join(filter(None, [DONE.get(entry.detail.get("resolution") or "-", ""), entry.reason])),
+        }
+        for entry in entries
+    ]
+
+
+# The memories --------------------------------------------------------------------------------
+
+
+def _side(actor: Actor, row: Dispute, memory: Memory) -> dict[str, Any]:
+    factor, faded = freshness(memory, ranking_rules(), timezone.now())
+    links = [tie for tie in ties(memory, actor) if tie.type != "supersedes"]
+    text = memory.content[:SHOWN]
+    return {
+        "memory": memory,
+        "word": side_word(row, memory).capitalize(),
+        "is_proposed": row.is_pair and row.proposed_winner_id == memory.pk,
+        "url": reverse("memory_detail", args=[memory.pk]),
+        "text": text,
+        "parts": [{"op": "same", "text": text}],
+        "is_cut": len(memory.content) > SHOWN,
+        "badge": STATE_BADGES.get(memory.state),
+        "factor": factor,
+        "faded": faded,
+        "facts": _facts(memory),
+        "ties": [
+            {"words": TIE_WORDS[tie.type, tie.direction], "memory": tie.memory, "url": _memory_url(tie.memory)}
+            for tie in links[:MOST_TIES]
+        ],
+        "more_ties": max(0, len(links) - MOST_TIES),
+    }
+
+
+def _memory_url(memory: Memory) -> str:
+    return reverse("memory_detail", args=[memory.pk])
+
+
+def _facts(memory: Memory) -> list[dict[str, Any]]:
+    reinforcement = getattr(memory, "reinforcement", None)
+    facts: list[dict[str, Any]] = [
+        {"label": "Learned", "when": memory.created_at},
+        {"label": "Changed", "when": memory.updated_at if memory.updated_at != memory.created_at else None},
+        {"label": "Valid until", "when": memory.valid_until},
+        {"label": "By", "text": author_of(memory)},
+        {"label": "Provenance", "text": PROVENANCE_WORDS[memory.provenance]},
+        {"label": "Source", "text": memory.source},
+        {"label": "Use", "text": f"× {reinforcement.multiplier:.2f}" if reinforcement else "no feedback yet"},
+    ]
+    return [fact for fact in facts if fact.get("text") or fact.get("when")]
+
+
+def _compare(sides: list[dict[str, Any]]) -> None:
+    """Mark in each of two texts what the other has not; nothing where they share too little to compare."""
+    if len(sides) < 2:
+        return
+    older, newer = sides
+    parts = difference(older["text"], newer["text"])
+    shared = sum(len(part["text"]) for part in parts if part["op"] == "same")
+    if shared < ALIKE_AT_LEAST * max(len(older["text"]), len(newer["text"])):
+        older["apart"] = newer["apart"] = True
+        return
+    older["parts"], newer["parts"] = _without(parts, "add"), _without(parts, "remove")
+
+
+def _without(parts: Sequence[Part], op: str) -> list[Part]:
+    return [part for part in parts if part["op"] != op]
+
+
+# What may be done ----------------------------------------------------------------------------
+
+
+def _proposed(row: Dispute, query: str) -> dict[str, Any] | None:
+    proposed = proposal(row)
+    return _choice(row, *proposed, query) if proposed else None
+
+
+def _settles(row: Dispute, query: str) -> dict[str, str]:
+    resolution, label = settles(row)
+    return {"url": _url("dispute", row, resolution, query), "label": label}
+
+
+def _choices(row: Dispute, side: Memory, query: str) -> list[dict[str, Any]]:
+    """What ends with *side* gone, but for what is proposed."""
+    stays = other_side(row, side)
+    proposed = proposal(row)
+    return [
+        _choice(row, resolution, stays, query)
+        for resolution in ("forget", "supersede")
+        if (resolution, stays) != proposed
+    ]
+
+
+def _choice(row: Dispute, resolution: str, winner: Memory, query: str) -> dict[str, Any]:
+    return {
+        "url": _url("dispute", row, resolution, query),
+        "label": will(row, resolution, winner),
+        "winner": winner.pk,
+        "goes": other_side(row, winner).pk,
+    }
+
+
+def _forms(row: Dispute, bad: Bad) -> dict[str, Any]:
+    newest = row.sides[-1]
+    fresh: dict[str, Any] = {
+        "snooze": SnoozeForm(row=row.pk),
+        "merge": MergeForm(row=row.pk, initial={"text": _both(row)}) if row.is_pair else None,
+        "correct": None
+        if row.is_pair
+        else CorrectForm(row=row.pk, initial={"text": newest.content, "seen": newest.version}),
+    }
+    return fresh | {act: form for act, form in bad.items() if act in fresh}
+
+
+def _both(row: Dispute) -> str:
+    """To start from: the newer text below the older one."""
+    return "\n".join(side.content for side in row.sides)
