@@ -9,6 +9,7 @@ from memories.errors import ZeroMemoryError
 from memories.models import Scope
 from reflections import hygiene
 from reflections.hygiene import STEPS, Step
+from reflections.management.scopes import scopes_named
 from reflections.models import Run
 from reflections.reports import lines_of
 from zeromemory.embedding import EmbedderError
@@ -23,7 +24,7 @@ class Command(BaseCommand):
         parser.add_argument("--dry-run", action="store_true", help="say what it would do, and do nothing")
 
     def handle(self, *args: Any, scope: str | None, step: str | None, dry_run: bool, **options: Any) -> None:
-        scopes = _scopes(scope)
+        scopes = scopes_named(scope)
         try:
             steps = hygiene.named([step]) if step is not None else list(STEPS.values())
             if dry_run:
@@ -49,18 +50,3 @@ class Command(BaseCommand):
             self.stdout.write(line)
         if run.state != Run.State.DONE:
             raise CommandError(f"The run has {run.get_state_display().lower()}. {run.error}".strip())
-
-
-def _scopes(name: str | None) -> list[Scope]:
-    every = Scope.objects.select_related("owner").order_by("pk")
-    if name is None:
-        return list(every) or _refuse("There is no scope yet, so there is nothing to look through.")
-    owner, _, slug = name.strip().rpartition("/")
-    found = every.filter(slug__iexact=slug)
-    if owner:
-        found = found.filter(owner__username=owner)
-    return list(found) or _refuse(f"There is no scope {name!r}.")
-
-
-def _refuse(sentence: str) -> list[Scope]:
-    raise CommandError(sentence)
