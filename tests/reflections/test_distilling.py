@@ -1,4 +1,4 @@
-"""Drafts by a model, which answers over HTTP: what is asked, what is kept of the answer, and what a failure leaves."""
+"""Drafts by a model, which answers over HTTP: what is asked and what is kept of the answer."""
 
 import json
 import re
@@ -9,18 +9,15 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from memories.models import AuditEntry, Memory
+from memories.models import Memory
 from reflections.distil import LOW_CONFIDENCE
 from reflections.models import Candidate, CandidateMember, FailedCluster, ModelCall, ReflectionConfig, Run
-from reflections.services import approve, dismiss, find_candidates, retry_cluster, survey, undo
-from reflections.services.asking import BudgetSpent
-from reflections.services.candidates import NotDrafted
+from reflections.services import approve, dismiss, find_candidates, undo
 from tests.factories import make_memory
-from tests.llm.server import answer, arguments, cut_off, prose, refusal, status, thinking
-from tests.reflections.distilling import distillate, make_clusters, rows_of, searched
+from tests.llm.server import answer
+from tests.reflections.distilling import distillate, make_clusters, searched
 from tests.reflections.factories import STAMP, make_candidate, make_episodes, pairwise, person
 from tests.reflections.test_asking_the_model import SECRET
-from zeromemory.llm import ModelBusy, ModelUnavailable
 
 pytestmark = pytest.mark.django_db
 
@@ -177,133 +174,6 @@ def test_a_person_may_bring_back_what_was_dismissed_for_low_confidence(owner, sc
     model_server.will_answer(distillate(confidence=0.2))
     (candidate,) = searched(scope)
     assert undo(actor=person(owner), candidate=candidate, version=1).state == "pending"
-
-
-# Failures ------------------------------------------------------------------------------------
-
-WHOLE = json.dumps(distillate())
-MISBEHAVIOURS = {
-    "prose": prose("The cache is rebuilt after every incident."),
-    "a field is missing": arguments(json.dumps({key: v for key, v in distillate().items() if key != "kind"})),
-    "an empty list": arguments("[]"),
-    "cut off in the middle": arguments(WHOLE[: len(WHOLE) // 2]),
-    "single quotes": arguments(str(distillate())),
-    "two objects": arguments(f"{WHOLE}\n{WHOLE}"),
-    "code fences": prose(f"```\n{WHOLE[:-1]}\n```"),
-    "thinking and no answer": thinking("let me think", prose("I have thought.")),
-    "a refusal": refusal(),
-    "a brace": arguments("{"),
-}
-
-
-@pytest.mark.behaviour("F1")
-@pytest.mark.behaviour("Z58")
-@pytest.mark.parametrize("reply", MISBEHAVIOURS.values(), ids=MISBEHAVIOURS)
-def test_an_unusable_answer_changes_nothing_over_fifty_episodes(scope, model_server, reply):
-    make_clusters(scope, 5, of=10)
-    before = rows_of(Memory)
-    model_server.always(reply)
-    with pytest.raises(NotDrafted, match=r"^5 of the clusters could not be drafted"):
-        find_candidates(scope=scope, stamp=STAMP)
-    assert rows_of(Memory) == before
-    assert len(before) == 50
-    assert (Candidate.objects.count(), CandidateMember.objects.count()) == (0, 0)
-    assert len(model_server.requests) <= 3 * 5
-    assert {call.outcome for call in ModelCall.objects.all()} == {"rejected"}
-    assert all(call.raw and call.reason for call in ModelCall.objects.all())
-
-
-@pytest.mark.behaviour("Z58")
-def test_after_a_failure_the_same_episodes_are_drafted_in_the_next_search(scope, model_server):
-    episodes = make_episodes(scope)
-    model_server.will(prose("no"), prose("no"), prose("no"), distillate())
-    assert searched(scope) == []
-    (candidate,) = searched(scope)
-    assert list(candidate.episodes.order_by("candidacy__position")) == episodes
-    assert not FailedCluster.objects.exists()
-
-
-@pytest.mark.behaviour("F1")
-def test_one_cluster_that_fails_does_not_keep_the_others_from_being_drafted(scope, model_server):
-    make_clusters(scope, 3)
-    model_server.will(*[prose("no")] * 3, distillate(), distillate())
-    with pytest.raises(NotDrafted, match=r"^1 of the clusters could not be drafted.*free for the next search"):
-        find_candidates(scope=scope, stamp=STAMP)
-    assert Candidate.objects.count() == 2
-
-
-@pytest.mark.behaviour("F1")
-def test_after_three_failures_a_cluster_is_parked_and_nobody_is_asked_about_it(scope, model_server):
-    episodes = make_episodes(scope)
-    model_server.always(prose("no"))
-    for _ in range(3):
-        searched(scope)
-    asked = len(model_server.requests)
-    assert find_candidates(scope=scope, stamp=STAMP) == 0
-    assert len(model_server.requests) == asked == 9
-    (parked,) = FailedCluster.objects.parked()
-    assert (parked.failures, parked.scope) == (3, scope)
-    assert set(parked.episodes.all()) == set(episodes)
-    assert parked.call.raw == "no\n\nno\n\nno"
-    assert [len(group.clusters) for group in survey(scope, STAMP)] == [0]
-
-
-def test_a_parked_cluster_with_one_more_episode_is_another_and_is_asked_about(scope, model_server):
-    *_, last = pairwise(0.80, 4)
-    make_episodes(scope)
-    model_server.always(prose("no"))
-    for _ in range(3):
-        searched(scope)
-    model_server.always(answer(distillate()))
-    make_memory(kind="episode", scope=scope, author=scope.owner, vector=last, entities=["cache"])
-    (candidate,) = searched(scope)
-    assert candidate.members.count() == 4
-    assert not FailedCluster.objects.exists()
-
-
-def test_a_person_may_have_a_parked_cluster_tried_again(owner, scope, model_server):
-    make_episodes(scope)
-    model_server.always(prose("no"))
-    for _ in range(3):
-        searched(scope)
-    retry_cluster(actor=person(owner), cluster_id=FailedCluster.objects.get().pk)
-    model_server.always(answer(distillate()))
-    assert len(searched(scope)) == 1
-    assert AuditEntry.objects.get(object_type="failedcluster", action="retry").user == owner
-
-
-@pytest.mark.parametrize(
-    ("failure", "error"),
-    [
-        (status(401), ModelUnavailable),
-        (status(429, retry_after=600), ModelBusy),
-        (cut_off(distillate()), ModelUnavailable),
-    ],
-    ids=["refused key", "asked to wait", "cut off"],
-)
-@pytest.mark.behaviour("Z58")
-def test_a_model_that_does_not_answer_stops_the_search_and_is_no_failure_of_the_cluster(
-    scope, model_server, failure, error
-):
-    make_clusters(scope, 3)
-    model_server.will(distillate())
-    model_server.always(failure)
-    with pytest.raises(error):
-        find_candidates(scope=scope, stamp=STAMP)
-    assert Candidate.objects.count() == 1
-    assert ModelCall.objects.count() == 2
-    assert not FailedCluster.objects.exists()
-
-
-@pytest.mark.behaviour("F40")
-def test_a_spent_budget_stops_the_search_keeps_what_was_made_and_says_so(scope, model_server, settings):
-    settings.MODEL_DAILY_TOKENS = 200
-    make_clusters(scope, 3)
-    model_server.always(answer(distillate()))
-    with pytest.raises(BudgetSpent, match="200 tokens"):
-        find_candidates(scope=scope, stamp=STAMP)
-    assert Candidate.objects.count() == ModelCall.objects.count() == 2
-    assert not FailedCluster.objects.exists()
 
 
 # Again and at once ---------------------------------------------------------------------------
