@@ -10,7 +10,7 @@ def reflect(run_id: str) -> None:
 
 @shared_task
 def sweep() -> None:
-    """Each minute: what a lost message, a lost worker or a passed date has left waiting."""
+    """Every twenty seconds: what a lost message, a lost worker or a passed date has left waiting."""
     services.wake_due()
     services.requeue_abandoned()
     hygiene.start_if_due()

@@ -15,7 +15,7 @@ from django.utils import timezone
 from reflections.models import Run, RunStep
 
 logger = logging.getLogger(__name__)
-EVERY_SECONDS: Final = 15.0
+EVERY_SECONDS: Final = 8.0
 WRITTEN_EVERY_SECONDS: Final = 0.5
 
 

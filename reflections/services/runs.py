@@ -20,7 +20,7 @@ from reflections.models import Run, RunScope, RunStep
 
 logger = logging.getLogger(__name__)
 
-SILENT_FOR: Final = timedelta(minutes=1)  # without a heartbeat for that long, a worker is taken to be gone
+SILENT_FOR: Final = timedelta(seconds=30)  # without a heartbeat for that long, a worker is taken to be gone
 RING_AGAIN_AFTER: Final = timedelta(seconds=30)
 MOST_ATTEMPTS: Final = 3  # a run that takes its worker down with it must not do so for ever
 State, Kind = Run.State, Run.Kind
