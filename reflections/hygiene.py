@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final
+from typing import Final, Literal
 
 from django.conf import settings
 from django.utils import timezone
@@ -20,21 +20,26 @@ from memories.access import Actor
 from memories.errors import ValidationFailed, ZeroMemoryError
 from memories.models import Scope
 from reflections.models import Run, RunStep
-from reflections.services import runs
+from reflections.services import asking, runs
+from reflections.services.asking import BudgetSpent
 from reflections.services.progress import CancelledError, Progress, TakenOverError, beat, heard_of
 from reflections.services.runs import Started
 from reflections.steps import entity_merge, kind_audit, loop_closure, pairs, reexamination, reflection, stale_sweep
 from zeromemory.embedding import EmbedderError
-from zeromemory.llm import ModelError
+from zeromemory.llm import ModelBusy, ModelError, ModelUnavailable
 
 logger = logging.getLogger(__name__)
 KNOWN: Final = (ZeroMemoryError, EmbedderError, ModelError)
+# With one scope of these a step has failed for all: the same service would be asked in vain for each.
+HOPELESS: Final = (EmbedderError, ModelUnavailable, ModelBusy, BudgetSpent)
+
+type Asks = Literal["never", "if configured", "always"]
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
     """``work`` does the step over one scope; ``survey`` says in a sentence what it would do there and writes nothing.
-    ``in_quick``: it asks no model and is part of the quick cycle."""
+    ``asks``: whether it asks the model."""
 
     name: str
     title: str
@@ -42,7 +47,12 @@ class Step:
     may_change: str
     work: Callable[[Scope, Progress], None]
     survey: Callable[[Scope], str]
-    in_quick: bool = True
+    asks: Asks = "never"
+
+    @property
+    def in_quick(self) -> bool:
+        """The quick cycle asks no model. What would ask one if there was one is part of it while there is none."""
+        return self.asks == "never" or (self.asks == "if configured" and not asking.is_model_configured())
 
 
 STEPS: Final[dict[str, Step]] = {
@@ -55,6 +65,7 @@ STEPS: Final[dict[str, Step]] = {
             "forgets exact duplicates and what a session corrected itself, both restorable; opens disputes",
             pairs.work,
             pairs.survey,
+            asks="if configured",
         ),
         Step(
             "kind_audit",
@@ -63,7 +74,7 @@ STEPS: Final[dict[str, Step]] = {
             "nothing; opens disputes that propose another kind",
             kind_audit.work,
             kind_audit.survey,
-            in_quick=False,
+            asks="always",
         ),
         Step(
             "stale_sweep",
@@ -80,6 +91,7 @@ STEPS: Final[dict[str, Step]] = {
             "drafts; never a memory",
             reflection.work,
             reflection.survey,
+            asks="if configured",
         ),
         Step(
             "loop_closure",
@@ -88,7 +100,7 @@ STEPS: Final[dict[str, Step]] = {
             "closes tasks and questions, which restore opens again; opens disputes",
             loop_closure.work,
             loop_closure.survey,
-            in_quick=False,
+            asks="always",
         ),
         Step(
             "entity_merge",
@@ -105,7 +117,7 @@ STEPS: Final[dict[str, Step]] = {
             "what the pair scan may change, and old counts of recalls",
             reexamination.work,
             reexamination.survey,
-            in_quick=False,
+            asks="always",
         ),
     )
 }
@@ -192,13 +204,27 @@ def _do(run: Run, step: RunStep, unexpected: list[Exception]) -> None:
 
 
 def _over_scopes(run: Run, step: RunStep) -> None:
-    progress, work = Progress(run, step), STEPS[step.name].work
+    """Raises the first of the known errors, after the scopes that come behind it have had their turn."""
+    progress, failures = Progress(run, step), []
     try:
         for scope in run.scopes.select_related("owner").order_by("pk"):
-            work(scope, progress)
-            progress.scope_done()
+            if failure := _over_scope(step.name, scope, progress):
+                failures.append(failure)
     finally:
         progress.write()
+    if failures:
+        raise failures[0]
+
+
+def _over_scope(name: str, scope: Scope, progress: Progress) -> Exception | None:
+    try:
+        STEPS[name].work(scope, progress)
+    except HOPELESS:
+        raise
+    except KNOWN as error:
+        return error
+    progress.scope_done()
+    return None
 
 
 def _mark(step: RunStep, state: str, **columns: object) -> None:

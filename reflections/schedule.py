@@ -16,8 +16,8 @@ EFFECTS: Final = {
         "vectors; never a memory's text, kind, dates or state",
     ),
     "reflections.tasks.sweep": (
-        "Brings snoozed drafts back on their day and runs back that lost their worker, and starts the full cycle in each "
-        "scope every ZEROMEMORY_HYGIENE_HOURS hours (0 unless set: only when somebody asks).",
+        "Brings snoozed drafts back on their day and runs back that lost their worker, and starts the full cycle in "
+        "each scope every ZEROMEMORY_HYGIENE_HOURS hours (0 unless set: only when somebody asks).",
         "the state of drafts and runs; a cycle may change what its steps below may",
     ),
 }

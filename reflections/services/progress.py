@@ -39,8 +39,8 @@ def beat(run: Run, **progress: Any) -> None:
 
 
 class Progress:
-    """What a step reports while it works. A report is written twice a second at most, and each is a heartbeat, so it may
-    raise what ``beat`` raises; what was counted until then is kept."""
+    """What a step reports while it works. A report is written twice a second at most, and each is a heartbeat, so it
+    may raise what ``beat`` raises; what was counted until then is kept."""
 
     def __init__(self, run: Run, step: RunStep) -> None:
         self.run = run

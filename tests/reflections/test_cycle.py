@@ -15,6 +15,7 @@ from reflections.services import cancel, requeue_abandoned
 from reflections.tasks import sweep
 from tests.factories import make_member, make_scope
 from tests.reflections.factories import person
+from zeromemory.llm import ModelUnavailable
 
 pytestmark = pytest.mark.django_db
 NAMES = list(STEPS)
@@ -39,9 +40,16 @@ def report(run):
     return {step.name: step.state for step in run.steps.all()}
 
 
-def test_the_quick_cycle_is_the_full_one_without_what_asks_a_model(cycle):
-    quick = [step.name for step in cycle(kind="quick").steps.all()]
-    assert quick == [name for name, step in STEPS.items() if step.in_quick]
+@pytest.mark.parametrize(
+    ("model", "steps"),
+    [
+        ("", ["pair_scan", "stale_sweep", "reflection", "entity_merge"]),
+        ("openai:tiny", ["stale_sweep", "entity_merge"]),
+    ],
+)
+def test_the_quick_cycle_asks_no_model(cycle, settings, model, steps):
+    settings.MODEL = model
+    assert [step.name for step in cycle(kind="quick").steps.all()] == steps
 
 
 def test_steps_are_done_in_order_and_counted(cycle, does):
@@ -65,6 +73,35 @@ def test_a_step_that_fails_stops_no_other_and_says_why(cycle, does):
     assert report(run) == dict.fromkeys(NAMES, "done") | {NAMES[0]: "failed"}
     run.refresh_from_db()
     assert (run.state, run.error) == ("failed", "The table is on fire.")
+
+
+def test_a_step_that_fails_in_one_scope_is_done_in_the_others(owner, scope, does):
+    elsewhere, done = make_scope(owner), []
+
+    def failing(scope_at_hand, progress):
+        if scope_at_hand == scope:
+            raise Conflict("This one is broken.")
+        done.append(scope_at_hand)
+
+    does("stale_sweep", failing)
+    started = hygiene.start_cycle(actor=None, scopes=[scope, elsewhere], steps=["stale_sweep"], ring=False)
+    work_on(started.run.pk)
+    assert done == [elsewhere]
+    assert started.run.steps.get().note == "This one is broken."
+
+
+def test_a_service_that_is_away_is_not_asked_again_for_each_scope(owner, scope, does):
+    elsewhere, asked = make_scope(owner), []
+
+    def failing(scope_at_hand, progress):
+        asked.append(scope_at_hand)
+        raise ModelUnavailable("Nobody answers.")
+
+    does("stale_sweep", failing)
+    started = hygiene.start_cycle(actor=None, scopes=[scope, elsewhere], steps=["stale_sweep"], ring=False)
+    work_on(started.run.pk)
+    assert asked == [scope]
+    assert started.run.steps.get().state == "failed"
 
 
 def test_an_unexpected_error_is_told_without_its_text_and_raised_at_the_end(cycle, does):
