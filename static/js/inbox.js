@@ -9,17 +9,30 @@
   const entryOf = (item) => (item ? entries().find((entry) => entry.dataset.item === item) : undefined);
   let deciding = false; // an act was sent, and its answer brings the next item
 
+  let wanted = evidence()?.dataset.item; // whose evidence is to stand there
+  let loading = false;
+
+  // One request at a time: whoever walks on meanwhile gets the last line, not each between.
   function open(entry) {
-    if (!entry || deciding || wanted() === entry.dataset.item) return;
-    const panel = evidence();
-    panel.setAttribute("aria-busy", "true");
-    panel.dataset.wanted = entry.dataset.item;
+    if (!entry || deciding || wanted === entry.dataset.item) return;
+    wanted = entry.dataset.item;
+    load();
+  }
+
+  function load() {
+    const entry = entryOf(wanted);
+    if (!entry) return;
+    evidence().setAttribute("aria-busy", "true");
+    if (loading) return;
+    loading = true;
     htmx.trigger(entry.querySelector(".entry-title"), "open");
   }
 
-  function wanted() {
-    const panel = evidence();
-    return panel?.dataset.wanted ?? panel?.dataset.item;
+  function loaded(successful) {
+    loading = false;
+    if (!successful) wanted = evidence().dataset.item;
+    if (wanted === evidence().dataset.item) evidence().removeAttribute("aria-busy");
+    else load();
   }
 
   function mark(entry) {
@@ -33,7 +46,7 @@
     const more = document.querySelector("#load-more a[hx-get]");
     if (!more || more.dataset.asked) return;
     const all = entries();
-    const at = all.indexOf(entryOf(wanted()));
+    const at = all.indexOf(entryOf(wanted));
     if (at >= 0 && at < all.length - NEAR_THE_END) return;
     more.dataset.asked = "";
     more.click();
@@ -86,19 +99,27 @@
   }
 
   document.addEventListener("htmx:afterRequest", (event) => {
-    if (event.detail.requestConfig?.verb !== "post" || !deciding) return;
+    if (event.target.closest?.(".entry-title")) {
+      loaded(event.detail.successful);
+      return;
+    }
+    if (!deciding || event.detail.requestConfig?.verb !== "post") return;
     deciding = false;
-    evidence()?.removeAttribute("aria-busy");
+    wanted = evidence().dataset.item;
+    evidence().removeAttribute("aria-busy");
     for (const entry of entries()) entry.classList.remove("is-leaving");
     if (event.detail.successful || event.detail.xhr.getResponseHeader("X-Fragment")) settle();
     select();
     fill();
   });
 
-  // On a phone the evidence stands below the list: a tap leads to it.
+  // A click has moved the focus already. On a phone the evidence stands below the list: a tap leads to it.
   document.addEventListener("click", (event) => {
-    if (!event.target.closest(".entry-title") || !event.isTrusted) return;
-    if (matchMedia("(max-width: 56rem)").matches) evidence()?.scrollIntoView({ block: "start" });
+    const title = event.target.closest("#entries .entry-title");
+    if (!title || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    open(title.closest(".entry"));
+    if (matchMedia("(max-width: 56rem)").matches) evidence().scrollIntoView({ block: "start" });
   });
 
   // Selecting -------------------------------------------------------------------------------

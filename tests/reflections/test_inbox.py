@@ -6,9 +6,11 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from memories.models import Memory
+from memories.models import AuditEntry, Memory
+from memories.services import forget
+from reflections.ladder import Relation, Verdict, decide
 from reflections.models import Candidate, Dispute
-from reflections.services.disputes import challenge, resolve
+from reflections.services.disputes import act_automatically, challenge, pair_of, resolve
 from tests.factories import make_member, make_memory, make_scope
 from tests.memories.pages import Html, text_of
 from tests.queries import queries_of, recorded_queries
@@ -303,6 +305,36 @@ def test_a_memory_in_doubt_links_to_its_dispute(mine, scope, owner):
     dispute, _ = challenge(actor=person(owner), memory=memory)
     text = mine.get(reverse("memory_detail", args=[memory.pk])).text
     assert f"{reverse('inbox')}?item=dispute.{dispute.pk}" in text
+
+
+@pytest.mark.behaviour("Z52")
+@pytest.mark.parametrize(
+    ("relation", "words", "model"),
+    [
+        ("duplicate", "Forgotten", "openai:gpt-x"),
+        ("b_supersedes_a", "Replaced by a newer version", "openai:gpt-x"),
+        ("duplicate", "Forgotten", ""),
+    ],
+)
+def test_what_was_done_to_a_memory_automatically_names_scanner_and_model_on_its_page(
+    mine, scope, relation, words, model
+):
+    old, new = make_memory(scope=scope, age_days=2), make_memory(scope=scope, age_days=1)
+    decision = decide(pair_of(old, new), Verdict(Relation(relation), 0.99))
+    dispute = act_automatically(one=old, another=new, decision=decision, scanner="pair scan", model=model)
+    response = mine.get(reverse("memory_detail", args=[old.pk]))
+    text = text_of(response)
+    assert words in text.partition("Done automatically")[2]
+    assert f"Scanner: pair scan. Model: {model or 'none'}." in text
+    assert f"{reverse('inbox')}?item=dispute.{dispute.pk}" in response.text
+    entry = AuditEntry.objects.get(object_id=str(old.pk))
+    assert (entry.user, entry.detail["scanner"], entry.detail["model"]) == (None, "pair scan", model)
+
+
+def test_what_a_person_did_is_not_said_to_be_automatic(mine, scope, owner):
+    memory = make_memory(scope=scope)
+    forget(actor=person(owner), memory=memory)
+    assert "Done automatically" not in mine.get(reverse("memory_detail", args=[memory.pk])).text
 
 
 def test_a_memory_is_challenged_from_its_own_page(mine, scope):
