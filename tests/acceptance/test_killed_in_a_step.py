@@ -20,7 +20,8 @@ HELD_UP_BY = {
 TRUE_AGAIN_SECONDS = 60
 COUNTS = (
     "SELECT (SELECT count(*) FROM memories), (SELECT count(*) FROM dispute), "
-    "(SELECT count(*) FROM reflection_candidate), (SELECT count(*) FROM memories WHERE invalidated_at IS NOT NULL), (SELECT count(*) FROM memories_entity)"
+    "(SELECT count(*) FROM reflection_candidate), (SELECT count(*) FROM memories_entity), "
+    "(SELECT count(*) FROM memories WHERE invalidated_at IS NOT NULL)"
 )
 
 
