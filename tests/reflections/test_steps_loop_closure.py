@@ -156,6 +156,18 @@ def test_nobody_is_asked_when_nothing_is_new_and_of_the_new_only_what_is_new_is_
     assert "Note 0.7" not in model_server.last.prompt
 
 
+def test_each_loop_has_its_own_last_look(scope, model_server):
+    model_server.always(verdict(None, closes=False))
+    near(scope, "Paint the fence.", 0, axis=7, kind="task", age_days=9)
+    near(scope, "The fence has a new post.", 0, axis=7, age_days=8)
+    assert close_loops(scope).found == 1
+    near(scope, TASK, kind="task", age_days=5)
+    for cosine in (0.7, 0.72, 0.74, 0.76):
+        near(scope, f"Note {cosine} about the keys.", cosine)
+    assert close_loops(scope).found == 1
+    assert close_loops(scope).found == 0
+
+
 def test_one_run_closes_no_more_than_so_many_oldest_first(scope, model_server):
     HygieneConfig.objects.update_or_create(id=1, defaults={"loop_most": 2})
     loops = [near(scope, f"Rotate key {n}.", kind="task", axis=n + 1, age_days=9 - n) for n in range(3)]
