@@ -122,7 +122,7 @@ def _found(row: Dispute) -> list[dict[str, Any]]:
     return [
         {"label": "Found by", "text": found_by(row)},
         {"label": "Confidence", "text": None if row.confidence is None else f"{row.confidence:.2f}"},
-        {"label": "Proposed", "text": will(row, *proposed) if proposed else None},
+        *([{"label": "Proposed", "text": will(row, *proposed)}] if proposed else []),
         {"label": "Since", "when": row.opened_at},
         {"label": "Scope", "text": row.scope.slug},
     ]

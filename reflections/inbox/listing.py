@@ -22,7 +22,7 @@ from reflections.inbox.registry import DECIDED, SNOOZED, TABS, WAITING, Entry, I
 from reflections.inbox.sources import all_sources
 
 PAGE: Final = 50
-MOST_AT_ONCE: Final = 1000  # items of one bulk act
+MOST_AT_ONCE: Final = 200  # items of one bulk act, each a transaction of its own, within one request
 ORDERS: Final = {"oldest": "Oldest first", "confidence": "Surest first"}
 _PLACES: Final = {WAITING: ("e_since", False), SNOOZED: ("e_until", False), DECIDED: ("e_decided", True)}
 _FACETS: Final = ("tab", "type", "scope", "kind")

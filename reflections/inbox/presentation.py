@@ -7,7 +7,7 @@ from typing import Any
 
 from memories.headlines import headline
 from reflections.inbox.bulk import VERBS, Verb, numbered
-from reflections.inbox.listing import Listing
+from reflections.inbox.listing import MOST_AT_ONCE, Listing
 from reflections.inbox.registry import DECIDED, SNOOZED, WAITING, Entry, Item, Tally
 from reflections.inbox.sources import all_sources
 from reflections.inbox.wording import DONE, REASONS
@@ -55,6 +55,13 @@ def spoken_total(tab: str, total: int) -> str:
     if tab == WAITING:
         return f"{counted(total, 'item')} {'waits' if total == 1 else 'wait'} for you"
     return f"{counted(total, 'item')} {tab}"
+
+
+def all_selected(total: int) -> str:
+    """What ticking everything says: how many that are."""
+    if total > MOST_AT_ONCE:
+        return f"The first {MOST_AT_ONCE} of {total:,} selected"
+    return f"All {total:,} selected"
 
 
 def verbs_of(tab: str) -> list[tuple[str, Verb]]:

@@ -18,8 +18,8 @@ from memories.errors import Conflict, PayloadTooLarge, ValidationFailed, ZeroMem
 from memories.presentation import scope_names
 from memories.views.fragments import is_fragment
 from reflections.inbox.forms import ChallengeForm
-from reflections.inbox.listing import Listing, listing_of
-from reflections.inbox.presentation import emptiness, lines_of, spoken_total, verbs_of
+from reflections.inbox.listing import MOST_AT_ONCE, Listing, listing_of
+from reflections.inbox.presentation import all_selected, emptiness, lines_of, spoken_total, verbs_of
 from reflections.inbox.registry import Item
 from reflections.inbox.sources import item_of, source_called
 from reflections.services import disputes
@@ -57,6 +57,8 @@ def _counts(listing: Listing) -> dict[str, Any]:
         "orders": listing.orders(),
         "total": total,
         "spoken": spoken_total(listing.tab, total),
+        "all_selected": all_selected(total),
+        "selectable": min(total, MOST_AT_ONCE),
         "is_filtered": listing.is_filtered,
         "anything": any(tab["count"] for tab in listing.tabs()),
         "empty": None if total else emptiness(listing),

@@ -132,7 +132,7 @@
     if (!form) return;
     const chosen = boxes().filter((box) => box.checked).length;
     const all = everything()?.checked ?? false;
-    form.querySelector("[data-selected]").textContent = all ? `All ${document.getElementById("inbox-bar").dataset.total} selected` : `${chosen} selected`;
+    form.querySelector("[data-selected]").textContent = all ? document.getElementById("inbox-bar").dataset.all : `${chosen} selected`;
     form.toggleAttribute("data-idle", !all && !chosen);
   }
   document.addEventListener("change", (event) => {

@@ -65,6 +65,17 @@ def test_everything_under_a_filter_is_selected_across_pages(mine, scope):
     assert Dispute.objects.get(subject__kind="task").status == "pending"
 
 
+def test_more_than_one_act_may_hold_is_said_before_it_is_selected(mine, scope, monkeypatch):
+    for module in ("listing", "views", "presentation"):
+        monkeypatch.setattr(f"reflections.inbox.{module}.MOST_AT_ONCE", 2)
+    rows = [pair(scope) for _ in range(3)]
+    text = mine.get("/inbox/").text
+    assert "select the first 2" in text
+    assert 'data-all="The first 2 of 3 selected"' in text
+    confirmed(mine, counted(mine, "keep_both", all="1"))
+    assert [Dispute.objects.get(pk=row.pk).status for row in rows] == ["resolved", "resolved", "pending"]
+
+
 @pytest.mark.behaviour("F48")
 def test_the_whole_act_is_undone_in_one(mine, scope):
     rows = [pair(scope) for _ in range(3)]
