@@ -156,14 +156,13 @@ def test_nobody_is_asked_when_nothing_is_new_and_of_the_new_only_what_is_new_is_
     assert "Note 0.7" not in model_server.last.prompt
 
 
-def test_each_loop_has_its_own_last_look(scope, model_server):
+def test_each_loop_has_its_own_last_look(scope, task, model_server):
     model_server.always(verdict(None, closes=False))
-    near(scope, "Paint the fence.", 0, axis=7, kind="task", age_days=9)
-    near(scope, "The fence has a new post.", 0, axis=7, age_days=8)
+    near(scope, DONE, 0.9, age_days=4)
     assert close_loops(scope).found == 1
-    near(scope, TASK, kind="task", age_days=5)
+    near(scope, "Who rotates the keys of staging?", kind="open-question", age_days=9)
     for cosine in (0.7, 0.72, 0.74, 0.76):
-        near(scope, f"Note {cosine} about the keys.", cosine)
+        near(scope, f"Note {cosine} about the keys.", cosine, age_days=7)
     assert close_loops(scope).found == 1
     assert close_loops(scope).found == 0
 
