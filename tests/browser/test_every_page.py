@@ -109,7 +109,7 @@ def test_what_is_said_to_have_no_screen_has_none(client_of, owner, rows):
     person, known = client_of(owner), {
         "candidate_id": rows.candidate.pk, "memory_id": rows.memory.pk, "name": "age", "run_id": rows.memory.pk,
         "scope_id": rows.scope.pk, "token_id": rows.token.pk, "user_id": owner.pk, "evaluation_id": make_run().pk,
-        "source": "draft", "item_id": rows.candidate.pk, "action": "dismiss",
+        "source": "draft", "item_id": rows.candidate.pk, "action": "dismiss", "cluster_id": rows.cluster.pk,
     }  # fmt: skip
     for name, values in named_pages():
         if name in WITHOUT_A_SCREEN:
