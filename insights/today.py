@@ -28,7 +28,7 @@ from memories.presentation import ACTION_WORDS, action_words, counted_words, row
 from memories.services.visits import note_visit
 from memories.transfer import demo
 from memories.views.fragments import is_fragment
-from reflections.models import Candidate
+from reflections.models import Candidate, Dispute
 
 NEWEST: Final = 5
 NAMED: Final = 3  # entries named for each kind of change
@@ -85,9 +85,9 @@ def _welcome(actor: Actor) -> dict[str, Any]:
 
 
 def _needs(actor: Actor, now: datetime) -> dict[str, Any]:
-    drafts, waiting = _drafts(actor), _waiting(actor)
+    drafts, doubts, waiting = _drafts(actor), _doubts(actor), _waiting(actor)
     arriving = Memory.objects.visible_to(actor).filter(recorded_at__gt=now - SETTLED_AFTER)
-    return {"queues": [drafts, waiting], "unsettled": arriving.exists()}
+    return {"queues": [drafts, doubts, waiting], "unsettled": arriving.exists()}
 
 
 def _health() -> list[Part]:
@@ -100,6 +100,16 @@ def _drafts(actor: Actor) -> dict[str, Any]:
         "label": "draft to review" if found["count"] == 1 else "drafts to review",
         "href": reverse("reflection_list"),
         "hint": "A draft becomes a memory when you approve it." if found["count"] else "",
+    }
+
+
+def _doubts(actor: Actor) -> dict[str, Any]:
+    rows = Dispute.objects.visible_to(actor).in_status("pending")
+    found = rows.aggregate(count=Count("pk"), oldest=Min("opened_at"))
+    return found | {
+        "label": "doubt to settle" if found["count"] == 1 else "doubts to settle",
+        "href": reverse("inbox"),
+        "hint": "Memories that contradict or repeat each other, or misled somebody." if found["count"] else "",
     }
 
 

@@ -14,6 +14,7 @@ from memories.embedding_queue import stamp_of
 from memories.models import AuditEntry, Memory, Role, User
 from memories.services.visits import note_visit
 from reflections.models import Candidate
+from reflections.services.disputes import challenge
 from tests.factories import make_member, make_memory, make_scope, make_token, make_user
 from tests.memories.pages import Html, text_of
 from tests.queries import queries_of, recorded_queries
@@ -67,10 +68,21 @@ def test_drafts_and_memories_that_wait_are_counted_with_the_oldest(mine, scope):
     embedder = get_embedder()
     Memory.objects.update(embedded_with=stamp_of(embedder.name, embedder.version))
     make_memory(scope=scope)
-    drafts, waiting = queue_of(mine.get("/"))
+    drafts, _doubts, waiting = queue_of(mine.get("/"))
     assert drafts.startswith("2 drafts to review")
     assert "oldest 5 days" in drafts
     assert waiting.startswith("1 memory without embedding")
+
+
+def test_doubts_that_wait_are_counted_with_the_oldest(client_of, owner, scope):
+    first = make_memory("The port is 8000.", scope=scope)
+    challenge(actor=actor_for_user(owner), memory=first, reason="It moved.")
+    challenge(actor=actor_for_user(owner), memory=make_memory("The port is 80.", scope=scope))
+    page = client_of(owner).get(reverse("today")).text
+    assert "doubts to settle" in page
+    assert reverse("inbox") in page
+    stranger = client_of(make_user())
+    assert "doubts to settle</a>" not in stranger.get(reverse("today")).text
 
 
 def test_the_numbers_lead_to_as_many_rows(mine, scope, owner):
@@ -84,7 +96,7 @@ def test_the_numbers_lead_to_as_many_rows(mine, scope, owner):
 
 def test_nothing_that_waits_is_a_zero_without_a_link(mine, scope):
     make_memory(scope=scope, embedded_at=timezone.now())
-    assert [row.split()[0] for row in queue_of(mine.get("/"))] == ["0", "0"]
+    assert [row.split()[0] for row in queue_of(mine.get("/"))] == ["0", "0", "0"]
     assert not [link for link in Html(mine.get("/")).all("a") if link.text == "drafts to review"]
 
 
