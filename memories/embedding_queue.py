@@ -6,8 +6,9 @@ of former ones are kept, so that going back to one costs no work.
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -37,6 +38,7 @@ BATCHES_A_SLICE: Final = 4
 PARTS_OF_A_FAILED_CLAIM: Final = 16
 SWEEP_MEMORIES: Final = 2000
 SWEEP_SECONDS: Final = 50.0
+_SWEEP: Final = "hashtextextended('embed_pending', 0)"
 NO_BOUND: Final = 1_000_000_000
 BELL_SECONDS: Final = 5.0
 FAILURES_IN_A_ROW: Final = 3
@@ -128,6 +130,20 @@ def embed_waiting(*, seconds: float = SWEEP_SECONDS, most: int = SWEEP_MEMORIES)
 def embed_for(seconds: float) -> bool:
     """``embed_waiting()`` bounded by time alone; True where time ended it, so that there may be more to do."""
     return _rounds(seconds, NO_BOUND)[1]
+
+
+@contextmanager
+def only_sweep() -> Iterator[bool]:
+    """True for one at a time on this database. Held by the connection, so a killed worker holds it no longer."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT pg_try_advisory_lock({_SWEEP})")
+        (is_mine,) = cursor.fetchone()
+    try:
+        yield is_mine
+    finally:
+        if is_mine:
+            with connection.cursor() as cursor:
+                cursor.execute(f"SELECT pg_advisory_unlock({_SWEEP})")
 
 
 def _rounds(seconds: float, most: int) -> tuple[int, bool]:

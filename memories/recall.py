@@ -98,7 +98,7 @@ def recall(
     by = in_force()
     meaning, stamps, notices = _meaning(query, by.change)
     results = find(query=query, meaning=meaning, filters=filters, k=k, ignore=ignore, by=by, rows=rows)
-    without = () if results else _without(actor, query, meaning, filters, ignore)
+    without = () if results else _without(actor, query, meaning, filters, ignore, by)
     return Recall(
         results=results,
         notices=notices + _more_notices(query, filters, stamps, by.stamps),
@@ -109,10 +109,10 @@ def recall(
 
 
 def _without(
-    actor: Actor, query: str, meaning: Meaning | None, filters: Filters, ignore: frozenset[str]
+    actor: Actor, query: str, meaning: Meaning | None, filters: Filters, ignore: frozenset[str], by: InForce
 ) -> tuple[Without, ...]:
     def count(wider: Filters) -> int:
-        return len(find(query=query, meaning=meaning, filters=wider, k=COUNTED, ignore=ignore))
+        return len(find(query=query, meaning=meaning, filters=wider, k=COUNTED, ignore=ignore, by=by))
 
     return search_without_each(filters, read_targets(actor, None), count)
 

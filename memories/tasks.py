@@ -12,6 +12,8 @@ from memories import embedding_queue
 from memories.models import Memory
 
 ONE_BELL_SECONDS: Final = 5.0  # other tasks wait meanwhile
+A_TURN_SECONDS: Final = 15.0
+EXPIRES_SECONDS: Final = 60  # by then the clock has rung as well
 
 
 def ring_for(memory: Memory) -> None:
@@ -35,10 +37,13 @@ def embed_memory(memory_id: str) -> None:
 
 @shared_task
 def embed_pending() -> None:
-    _go_on(embedding_queue.embed_for(embedding_queue.SWEEP_SECONDS))
+    """One at a time: with several, a large import would keep all the worker's threads from everything else."""
+    with embedding_queue.only_sweep() as is_mine:
+        has_more = is_mine and embedding_queue.embed_for(A_TURN_SECONDS)
+    _go_on(has_more)
 
 
 def _go_on(has_more: bool) -> None:
     """Behind the tasks that wait by now, not in front of them."""
     if has_more:
-        embed_pending.apply_async(retry=False)
+        embed_pending.apply_async(retry=False, expires=EXPIRES_SECONDS)

@@ -33,6 +33,8 @@ KNOWN: Final = (ZeroMemoryError, EmbedderError, ModelError)
 # With one scope of these a step has failed for all: the same service would be asked in vain for each.
 HOPELESS: Final = (EmbedderError, ModelUnavailable, ModelBusy, BudgetSpent)
 
+TAKEN_UP: Final = "Its first worker was lost. The numbers count from when another took it up."
+
 type Asks = Literal["never", "if configured", "always"]
 
 
@@ -187,20 +189,21 @@ def work_on(run_id: str | uuid.UUID) -> None:
 
 
 def _do(run: Run, step: RunStep, unexpected: list[Exception]) -> None:
-    _mark(step, RunStep.State.RUNNING, started_at=timezone.now(), note="")
+    again = {"found": 0, "done": 0, "skipped": 0, "failed": 0, "note": TAKEN_UP} if step.started_at else {"note": ""}
+    _mark(run, step, RunStep.State.RUNNING, started_at=timezone.now(), **again)
     try:
         _over_scopes(run, step)
     except (TakenOverError, CancelledError):
         raise
     except Exception as error:
         beat(run)  # whoever lost the run has nothing to say about it any more
-        _mark(step, RunStep.State.FAILED, finished_at=timezone.now(), note=_reason(error)[:2000])
+        _mark(run, step, RunStep.State.FAILED, finished_at=timezone.now(), note=_reason(error)[:2000])
         if not isinstance(error, KNOWN):
             logger.exception("Step %s of run %s failed", step.name, run.pk)
             unexpected.append(error)
         return
     beat(run)
-    _mark(step, RunStep.State.DONE, finished_at=timezone.now())
+    _mark(run, step, RunStep.State.DONE, finished_at=timezone.now())
 
 
 def _over_scopes(run: Run, step: RunStep) -> None:
@@ -227,8 +230,8 @@ def _over_scope(name: str, scope: Scope, progress: Progress) -> Exception | None
     return None
 
 
-def _mark(step: RunStep, state: str, **columns: object) -> None:
-    RunStep.objects.filter(pk=step.pk).update(state=state, **columns)
+def _mark(run: Run, step: RunStep, state: str, **columns: object) -> None:
+    RunStep.objects.filter(pk=step.pk, run__attempts=run.attempts).update(state=state, **columns)
 
 
 def _end(run: Run) -> None:

@@ -44,7 +44,7 @@ def run_list(request: HttpRequest) -> HttpResponse:
         "scopes": _choices(actor),
         "steps": list(STEPS.values()),
         "scheduled": scheduled(),
-        "model": _model(),
+        "model": _model(is_staff=actor.user.is_staff),
         "notices": _notices(actor),
     }
     return render(request, TEMPLATE, context)
@@ -151,10 +151,16 @@ def _choices(actor: Actor) -> list[str]:
     return sorted(scope_names(writable).values())
 
 
-def _model() -> dict[str, Any]:
+def _model(*, is_staff: bool) -> dict[str, Any]:
+    """What the whole installation spends is for staff."""
     choice = model_in_use()
     spent, budget = asking.spent_today()
-    return {"name": choice.name if choice else "", "spent": f"{spent:,}", "budget": f"{budget:,}" if budget else ""}
+    return {
+        "name": choice.name if choice else "",
+        "spent": f"{spent:,}" if is_staff else "",
+        "budget": f"{budget:,}" if budget and is_staff else "",
+        "is_spent": bool(budget) and spent >= budget,
+    }
 
 
 def _notices(actor: Actor) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, connection, models
 from django.db.models import F
 from django.utils import timezone
 
@@ -59,15 +59,18 @@ class Progress:
         self._write_in_time()
 
     def note(self, sentence: str) -> None:
-        RunStep.objects.filter(pk=self.step.pk).update(note=sentence[:2000])
+        self._mine().update(note=sentence[:2000])
 
     def write(self) -> None:
         counted, self._counted = self._counted, Counter()
         self._written_at = time.monotonic()
         more = {name: F(name) + number for name, number in counted.items() if number}
         if more:
-            RunStep.objects.filter(pk=self.step.pk, run__attempts=self.run.attempts).update(**more)
+            self._mine().update(**more)
         beat(self.run, scopes_done=self._scopes_done)
+
+    def _mine(self) -> models.QuerySet[RunStep]:
+        return RunStep.objects.filter(pk=self.step.pk, run__attempts=self.run.attempts)
 
     def _write_in_time(self) -> None:
         if time.monotonic() - self._written_at >= WRITTEN_EVERY_SECONDS:
@@ -94,8 +97,10 @@ def _keep_beating(run: Run, done: threading.Event, every: float) -> None:
     while not done.wait(every):
         try:
             beat(run)
-        except (TakenOverError, CancelledError):
+        except TakenOverError:
             return  # the worker learns it from its own next beat
+        except CancelledError:
+            continue  # it may be waiting for a model; until its own next beat it is no lost worker
         except DatabaseError as error:
             logger.warning("Run %s could not be heard of: %s", run.pk, error)
         finally:

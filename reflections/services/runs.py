@@ -133,19 +133,29 @@ def cancel(*, actor: Actor, run: Run) -> Run:
 
 
 def requeue_abandoned() -> int:
-    """Put back the runs whose worker has fallen silent, and give up those that keep losing theirs."""
+    """Put back the runs whose worker has fallen silent, end those that were to stop, and give up those that keep
+    losing their worker."""
     with transaction.atomic():
+        stopped = list(_abandoned(cancel_asked_at__isnull=False).select_for_update().values_list("pk", flat=True))
+        Run.objects.filter(pk__in=stopped).update(state=State.CANCELLED, finished_at=timezone.now())
+        _end_steps(stopped, RunStep.State.CANCELLED)
+        _close(*stopped)
         lost = list(_abandoned(attempts__gte=MOST_ATTEMPTS).select_for_update().values_list("pk", flat=True))
         Run.objects.filter(pk__in=lost).update(
             state=State.FAILED,
             finished_at=timezone.now(),
             error=f"Its worker was lost {MOST_ATTEMPTS} times. The worker's log may say why; start it again from here.",
         )
-        RunStep.objects.filter(run__in=lost, state=RunStep.State.RUNNING).update(
-            state=RunStep.State.FAILED, finished_at=timezone.now()
-        )
+        _end_steps(lost, RunStep.State.FAILED)
         _close(*lost)
-    return len(lost) + _abandoned().update(state=State.QUEUED)
+    return len(stopped) + len(lost) + _abandoned().update(state=State.QUEUED)
+
+
+def _end_steps(run_ids: Sequence[uuid.UUID], state: str) -> None:
+    under_way = RunStep.objects.filter(run__in=run_ids, state=RunStep.State.RUNNING)
+    under_way.update(state=state, finished_at=timezone.now())
+    waiting = RunStep.objects.filter(run__in=run_ids, state=RunStep.State.WAITING)
+    waiting.update(state=RunStep.State.CANCELLED)
 
 
 def _abandoned(**conditions: Any) -> Any:

@@ -438,3 +438,26 @@ def test_a_broker_out_of_reach_does_not_fail_the_write(write, django_capture_on_
     assert Memory.objects.get() == memory
     assert "refused" in caplog.text
     assert time.monotonic() - began < 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_one_sweep_at_a_time_and_the_next_when_its_connection_is_gone(write):
+    write("x")
+
+    def hold():
+        with embedding_queue.only_sweep() as is_mine:
+            held.append(is_mine)
+            taken.set()
+            done.wait(10)
+        connection.close()
+
+    held, taken, done = [], threading.Event(), threading.Event()
+    other = threading.Thread(target=hold)
+    other.start()
+    taken.wait(10)
+    embed_pending()
+    assert Memory.objects.get().embedded_at is None, "another is at it"
+    done.set()
+    other.join()
+    embed_pending()
+    assert (held, Memory.objects.get().embedded_at is not None) == ([True], True)

@@ -156,3 +156,13 @@ def test_the_queries_do_not_grow_with_the_runs(mine, scope):
     for _ in range(20):
         make_cycle(scope)
     assert queries_of(lambda: page(mine)) == few == recorded_queries("run_list")
+
+
+def test_what_the_installation_spends_is_for_staff(client_of, settings, scope):
+    settings.MODEL, settings.MODEL_DAILY_TOKENS = "openai:tiny", 100
+    ModelCall.objects.create(
+        job="pair_scan", model="m", input_tokens=99, output_tokens=9, seconds=1, requests=1, outcome="answered"
+    )
+    text = page(client_of(make_member(scope, "writer")))
+    assert "108" not in text
+    assert "The tokens of today are spent" in text

@@ -1,3 +1,4 @@
+import time
 from datetime import timedelta
 
 import pytest
@@ -7,8 +8,8 @@ from memories.errors import Forbidden, ValidationFailed
 from memories.models import Embedding, Memory
 from reflections.hygiene import work_on
 from reflections.models import Candidate, ReflectionConfig, Run
-from reflections.services import requeue_abandoned, ring_waiting, start_run
-from reflections.services.progress import TakenOverError, beat
+from reflections.services import cancel, requeue_abandoned, ring_waiting, start_run
+from reflections.services.progress import TakenOverError, beat, heard_of
 from reflections.services.runs import MOST_ATTEMPTS
 from reflections.tasks import reflect, sweep
 from tests.factories import make_member, make_scope
@@ -190,3 +191,22 @@ def test_the_sweep_run_twice_changes_nothing_the_second_time(scope, rung):
     before = list(Candidate.objects.values())
     sweep()
     assert list(Candidate.objects.values()) == before
+
+
+def test_a_run_that_was_to_stop_and_lost_its_worker_is_not_begun_again(owner, run, rung):
+    silent_since(run, minutes=3)
+    cancel(actor=person(owner), run=run)
+    assert requeue_abandoned() == 1
+    run.refresh_from_db()
+    assert (run.state, {step.state for step in run.steps.all()}) == ("cancelled", {"cancelled"})
+    assert start_run(actor=person(owner), scopes=list(run.scopes.all()), ring=False).is_new
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_that_waits_for_a_model_is_heard_of_after_somebody_stopped_its_run(owner, run):
+    silent_since(run, seconds=1)
+    cancel(actor=person(owner), run=run)
+    before = Run.objects.get().heartbeat_at
+    with heard_of(run, every=0.05):
+        time.sleep(0.4)
+    assert Run.objects.get().heartbeat_at > before

@@ -14,6 +14,8 @@ from psycopg.pq import TransactionStatus
 
 _NAMED: Final = re.compile(r"%\((\w+)\)s")
 _NEVER: Final = 1 << 62  # executions after which the driver would prepare what nobody asked it to
+MOST_KEPT: Final = 8
+_kept: set[str] = set()
 _told: WeakSet[Any] = WeakSet()
 
 
@@ -24,8 +26,15 @@ class PreparedCursor(psycopg.RawCursor[Any]):
     def execute(self, query: Any, params: Any = None, **options: Any) -> "PreparedCursor":
         given: Mapping[str, Any] = params or {}
         statement, names = _numbered(query)
-        super().execute(statement, [given[name] for name in names], prepare=True, **options)
+        super().execute(statement, [given[name] for name in names], prepare=_is_kept(statement), **options)
         return self
+
+
+def _is_kept(statement: str) -> bool:
+    """The first few: every connection keeps a plan of each, and a long statement has a large one."""
+    if statement not in _kept and len(_kept) < MOST_KEPT:
+        _kept.add(statement)
+    return statement in _kept
 
 
 @lru_cache(maxsize=32)
