@@ -1,9 +1,11 @@
 """PURE. From what became of a memory whenever it was shown to the multiplier of its score.
 
 ``U`` and ``M`` of ``memories.ranking.reinforcement_multiplier``: direct reports and challenges count one each, a judge
-counts its confidence, and one session counts once, in the voice of whoever was there.
+counts its confidence, and one session counts once, in the voice of whoever was there. A challenge that turned out wrong
+is withdrawn by a signal of its very moment, and one more reinstates it.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -12,11 +14,14 @@ from typing import Final
 from memories.ranking import REINFORCEMENT_DEFAULTS, ReinforcementRule, evidence, reinforcement_multiplier
 
 JUDGE: Final = "judge"
+CHALLENGE: Final = "challenge"
+_WITHDRAWS: Final = {"withdrawn": 1, "reinstated": -1}
 
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """``source`` is ``direct``, ``judge`` or ``challenge``; without a session a signal stands alone."""
+    """``source`` is ``direct``, ``judge``, ``challenge``, ``withdrawn`` or ``reinstated``; without a session a signal
+    stands alone."""
 
     at: datetime
     source: str
@@ -47,11 +52,19 @@ def standing(
 ) -> Standing:
     """What the signals of the last ``window_days`` days amount to."""
     since = now - timedelta(days=constants.window_days)
-    recent = [signal for signal in signals if signal.at >= since]
+    recent = _that_stand([signal for signal in signals if signal.at >= since])
     useful = _evidence([signal for signal in recent if signal.useful], constants)
     misled = _evidence([signal for signal in recent if signal.misled], constants)
     multiplier = reinforcement_multiplier(useful, misled, promoted=promoted, constants=constants)
     return Standing(useful, misled, multiplier)
+
+
+def _that_stand(signals: Sequence[Signal]) -> list[Signal]:
+    withdrawn: Counter[datetime] = Counter()
+    for signal in signals:
+        withdrawn[signal.at] += _WITHDRAWS.get(signal.source, 0)
+    said = [signal for signal in signals if signal.source not in _WITHDRAWS]
+    return [signal for signal in said if signal.source != CHALLENGE or withdrawn[signal.at] <= 0]
 
 
 def _evidence(signals: Sequence[Signal], constants: ReinforcementRule) -> float:

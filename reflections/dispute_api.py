@@ -25,7 +25,7 @@ PAGE_SIZE = 50
 @router.post(
     "/memories/{memory_id}/challenge",
     response={200: shapes.ChallengeOut, **ERRORS},
-    summary="Say that a memory misled; it stays, flagged and ranked lower, until somebody settles it",
+    summary="Say that a memory misled; it stays, flagged until somebody settles it, and ranks lower unless it is upheld",
 )
 def challenge_memory(request: HttpRequest, memory_id: str, body: shapes.ChallengeIn | None = None) -> Any:
     actor = acting(request)

@@ -32,6 +32,9 @@ class UsageEvent(models.Model):
         DIRECT = "direct", "Direct report"
         JUDGE = "judge", "Judge"
         CHALLENGE = "challenge", "Challenge"
+        # About the challenge of the same moment, which then counts no more, and again.
+        WITHDRAWN = "withdrawn", "Challenge withdrawn"
+        REINSTATED = "reinstated", "Challenge reinstated"
 
     memory = models.ForeignKey(Memory, on_delete=models.CASCADE, related_name="usage_events")
     at = models.DateTimeField()
@@ -46,7 +49,8 @@ class UsageEvent(models.Model):
         db_table = "usage_event"
         constraints = [
             models.CheckConstraint(
-                condition=Q(source__in=["direct", "judge", "challenge"]), name="usage_event_source_known"
+                condition=Q(source__in=["direct", "judge", "challenge", "withdrawn", "reinstated"]),
+                name="usage_event_source_known",
             ),
             models.CheckConstraint(
                 condition=Q(confidence__gte=0) & Q(confidence__lte=1), name="usage_event_confidence_in_unit"

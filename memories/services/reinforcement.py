@@ -10,13 +10,37 @@ from memories.reinforcement import Signal, Standing, standing
 from memories.services.edit import EDITED
 
 
-def record_challenge(*, memory: Memory, user: User, session: str = "") -> Reinforcement | None:
-    """One report, at full weight, that the memory misled; inside the caller's transaction, which holds the memory."""
+def record_challenge(
+    *, memory: Memory, user: User, session: str = "", at: datetime | None = None
+) -> Reinforcement | None:
+    """One report, at full weight, that the memory misled; inside the caller's transaction, which holds the memory.
+
+    Its moment *at*, by default now, names it when it is withdrawn.
+    """
     now = timezone.now()
     UsageEvent.objects.create(
-        memory=memory, at=now, source=UsageEvent.Source.CHALLENGE, session=session, user=user, misled=True
+        memory=memory, at=at or now, source=UsageEvent.Source.CHALLENGE, session=session, user=user, misled=True
     )
     return roll_up(memory=memory, now=now)
+
+
+def withdraw_challenge(*, memory: Memory, at: datetime, user: User) -> None:
+    """The challenge of that moment turned out wrong and counts no more; inside the caller's transaction."""
+    _take_back(memory, at, user, UsageEvent.Source.WITHDRAWN)
+
+
+def reinstate_challenge(*, memory: Memory, at: datetime, user: User) -> None:
+    """What was withdrawn counts again; inside the caller's transaction."""
+    _take_back(memory, at, user, UsageEvent.Source.REINSTATED)
+
+
+def _take_back(memory: Memory, at: datetime, user: User, source: str) -> None:
+    """Events are never changed, so a new one of the same moment speaks of the old one."""
+    UsageEvent.objects.create(memory=memory, at=at, source=source, user=user)
+    roll_up(memory=memory, now=timezone.now())
+    while memory.superseded_by and memory.invalidation_reason == EDITED:
+        memory = memory.superseded_by
+        roll_up(memory=memory, now=timezone.now())
 
 
 def roll_up(*, memory: Memory, now: datetime) -> Reinforcement | None:

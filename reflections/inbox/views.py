@@ -183,5 +183,5 @@ def memory_challenge(request: HttpRequest, memory_id: uuid.UUID) -> HttpResponse
         messages.error(request, error.message)
         return redirect("memory_detail", memory_id)
     said = "It was challenged before, and waits." if done.already_pending else "Challenged. It waits in the inbox."
-    messages.success(request, f"{said} Until it is settled it is flagged and ranks lower.")
+    messages.success(request, f"{said} It is flagged until it is settled, and ranks lower unless it is upheld.")
     return redirect("memory_detail", memory_id)

@@ -10,11 +10,11 @@ from django.utils import timezone
 from memories import services as memory_services
 from memories.access import actor_for_token
 from memories.errors import Conflict, Forbidden, NotFound, ValidationFailed
-from memories.models import AuditEntry, Link, Memory
+from memories.models import AuditEntry, Link, Memory, Reinforcement
 from reflections.access import dispute_for
 from reflections.models import Dispute
 from reflections.services import approve
-from reflections.services.disputes import open_pair, open_single, resolve, snooze, undo
+from reflections.services.disputes import challenge, open_pair, open_single, resolve, snooze, undo
 from tests.factories import make_member, make_memory, make_scope, make_token, make_user
 from tests.reflections.disputing import make_pair, make_single, states
 from tests.reflections.factories import make_candidate, person
@@ -287,6 +287,34 @@ def test_undoing_a_decision_about_one_memory_brings_back_exactly_what_was(actor,
     settled = settle(actor, dispute, resolution)
     undo(actor=actor, dispute=settled, version=settled.version)
     assert rows_of(dispute) == before
+
+
+def multiplier_of(memory) -> float:
+    row = Reinforcement.objects.filter(memory=memory).first()
+    return row.multiplier if row else 1.0
+
+
+@pytest.mark.parametrize(("resolution", "settled_at"), [("uphold", 1.0), ("retire", 0.82671)])
+def test_only_what_is_upheld_ranks_as_if_nobody_had_challenged_it_until_that_is_undone(
+    actor, scope, resolution, settled_at
+):
+    memory = make_memory(scope=scope)
+    dispute = challenge(actor=actor, memory=memory, reason="It lifts thirty.").dispute
+    for _ in range(2):
+        assert multiplier_of(memory) == pytest.approx(0.82671, abs=5e-6)
+        settled = settle(actor, dispute, resolution)
+        assert multiplier_of(memory) == pytest.approx(settled_at, abs=5e-6)
+        dispute = undo(actor=actor, dispute=settled, version=settled.version)
+    assert multiplier_of(memory) == pytest.approx(0.82671, abs=5e-6)
+
+
+def test_upholding_against_one_challenge_leaves_what_an_earlier_one_said(actor, scope):
+    memory = make_memory(scope=scope)
+    kept = challenge(actor=actor, memory=memory).dispute
+    settle(actor, kept, "retire")
+    memory_services.restore(actor=actor, memory=memory)
+    settle(actor, challenge(actor=actor, memory=memory).dispute, "uphold")
+    assert multiplier_of(memory) == pytest.approx(0.82671, abs=5e-6)
 
 
 def test_a_decision_is_not_undone_over_what_people_did_since(actor, scope):

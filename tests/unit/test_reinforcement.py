@@ -72,3 +72,19 @@ def test_a_rule_stands_at_six_tenths_whatever_was_said():
 
 def test_shown_and_not_used_says_nothing():
     assert standing([signal(useful=False) for _ in range(50)], now=NOW).is_neutral
+
+
+@pytest.mark.parametrize(
+    ("since", "misled"),
+    [(["withdrawn"], 0), (["withdrawn", "reinstated"], 1), (["withdrawn", "reinstated", "withdrawn"], 0)],
+)
+def test_a_withdrawn_challenge_counts_no_more_until_it_is_reinstated(since, misled):
+    signals = [signal("challenge", misled=True), *(signal(source, useful=False) for source in since)]
+    assert standing(signals, now=NOW).misled == misled
+
+
+def test_withdrawing_a_challenge_leaves_every_other_signal():
+    signals = [signal("challenge", days=days, misled=True) for days in (1, 2)]
+    signals += [signal("withdrawn", days=2, misled=False), signal("direct", days=2)]
+    found = standing(signals, now=NOW)
+    assert (found.useful, found.misled) == (1, 1)

@@ -25,7 +25,8 @@ class Challenged(NamedTuple):
 
 
 def challenge(*, actor: Actor, memory: Memory, reason: str = "", evidence: str = "", session: str = "") -> Challenged:
-    """Say that *memory* misled. It stays live, is flagged in recall and ranks lower until somebody has settled it.
+    """Say that *memory* misled. It stays live, is flagged in recall until somebody has settled it, and ranks lower unless
+    it is upheld or corrected.
 
     While a challenge is open, another one changes nothing. Raises ValidationFailed, also for a secret in the texts,
     NotFound, Forbidden, or Conflict for a memory that is retired.
@@ -46,7 +47,7 @@ def challenge(*, actor: Actor, memory: Memory, reason: str = "", evidence: str =
             opened_by=actor.user,
             opened_actor=actor.label[:200],
         )
-        record_challenge(memory=memory, user=actor.user, session=session)
+        record_challenge(memory=memory, user=actor.user, session=session, at=dispute.opened_at)
         record(actor=actor, action="challenge", subject=memory, scope=memory.scope, dispute=str(dispute.pk))
         record(actor=actor, action="open_dispute", subject=dispute, scope=memory.scope, type=dispute.type)
     return Challenged(dispute, already_pending=False)

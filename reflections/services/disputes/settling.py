@@ -16,6 +16,7 @@ from memories.models import Memory
 from memories.services import lifecycle
 from memories.services.audit import record
 from memories.services.edit import edit
+from memories.services.reinforcement import withdraw_challenge
 from memories.services.remember import remember
 from memories.services.validation import MOST_ENTITIES, check_line
 from memories.services.writing import locked, writing
@@ -139,6 +140,9 @@ def _merge(decision: Decision) -> Outcome:
 
 
 def _uphold(decision: Decision) -> Outcome:
+    row = decision.row
+    if row.type == Dispute.Type.CHALLENGED:
+        withdraw_challenge(memory=row.subject, at=row.opened_at, user=decision.actor.user)
     return Outcome(Resolution.UPHELD, status=Status.DISMISSED)
 
 

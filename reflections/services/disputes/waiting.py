@@ -11,6 +11,7 @@ from memories.models import Memory
 from memories.services import lifecycle
 from memories.services.audit import record
 from memories.services.edit import edit
+from memories.services.reinforcement import reinstate_challenge
 from memories.services.writing import locked, writing
 from reflections import configuration
 from reflections.models import Dispute
@@ -69,6 +70,8 @@ def _refuse_second_open(row: Dispute) -> None:
 
 def _give_back(actor: Actor, row: Dispute) -> None:
     _refuse_changed(actor, row)
+    if row.type == Dispute.Type.CHALLENGED and row.resolution == Dispute.Resolution.UPHELD:
+        reinstate_challenge(memory=row.subject, at=row.opened_at, user=actor.user)
     if row.former_kind:
         _file_back(actor, row)
     for mark in sorted(row.retired, key=lambda mark: str(mark["memory"])):
