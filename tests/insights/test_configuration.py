@@ -49,7 +49,8 @@ def test_the_rules_cost_few_queries_and_one_together(owner, django_assert_num_qu
     with django_assert_num_queries(2):  # the fusion and its weights
         fusion_rule()
     with django_assert_num_queries(1):
-        assert in_force() == (ranking_rules_now, fusion_now)
+        together = in_force()
+    assert (together.rules, together.fusion) == (ranking_rules_now, fusion_now)
 
 
 @pytest.mark.behaviour("Z9")
