@@ -1,6 +1,7 @@
 """The thresholds in force. Read from the table at each call, so a change counts from the next run on."""
 
 from reflections.clustering import Rule
+from reflections.ladder import Thresholds
 from reflections.models import HygieneConfig, ReflectionConfig
 
 
@@ -22,3 +23,14 @@ def cluster_rule() -> Rule:
 def hygiene() -> HygieneConfig:
     """The single row; where it is missing, an unsaved one with the defaults."""
     return HygieneConfig.objects.first() or HygieneConfig()
+
+
+def thresholds(rule: HygieneConfig) -> Thresholds:
+    """What the ladder goes by."""
+    return Thresholds(
+        duplicate=rule.duplicate_confidence,
+        supersedes=rule.supersedes_confidence,
+        authority=rule.authority_confidence,
+        provisional=rule.provisional_confidence,
+        same_session_cosine=rule.same_session_cosine,
+    )

@@ -46,11 +46,22 @@ class HygieneConfig(models.Model):
     pair_days = models.PositiveSmallIntegerField(default=7, help_text="Pair scan: memories written in so many days.")
     pair_cosine = models.FloatField(default=0.78, help_text="Pair scan: similarity from which two are compared.")
     pair_candidates = models.PositiveSmallIntegerField(default=3, help_text="Pair scan: the nearest of each memory.")
+    pair_most = models.PositiveSmallIntegerField(
+        default=100, help_text="Pair scan: pairs left for a person in one run."
+    )
+    same_session_cosine = models.FloatField(default=0.95, help_text="From here on a session corrects itself.")
     duplicate_confidence = models.FloatField(default=0.90, help_text="From here on a duplicate is forgotten by itself.")
     supersedes_confidence = models.FloatField(default=0.95, help_text="From here on one replaces the other by itself.")
+    authority_confidence = models.FloatField(
+        default=0.20, help_text="From here on a provisional note gives way to an authoritative one by itself."
+    )
+    provisional_confidence = models.FloatField(
+        default=0.40, help_text="From here on the older of two provisional notes gives way by itself."
+    )
     loop_cosine = models.FloatField(default=0.60, help_text="Loop closure: similarity of evidence.")
     loop_evidence = models.PositiveSmallIntegerField(default=3, help_text="Loop closure: the nearest newer memories.")
     loop_confidence = models.FloatField(default=0.85, help_text="Loop closure: from here on a loop closes by itself.")
+    loop_ask_confidence = models.FloatField(default=0.50, help_text="Loop closure: from here on a person is asked.")
     loop_most = models.PositiveSmallIntegerField(default=10, help_text="Loop closure: loops that one run closes.")
     kind_confidence = models.FloatField(default=0.80, help_text="Kind audit: from here on another kind is proposed.")
     kind_most = models.PositiveSmallIntegerField(default=20, help_text="Kind audit: memories that one run looks at.")
@@ -71,6 +82,10 @@ class HygieneConfig(models.Model):
                 & Q(loop_cosine__gte=0, loop_cosine__lte=1)
                 & Q(duplicate_confidence__gte=0, duplicate_confidence__lte=1)
                 & Q(supersedes_confidence__gte=0, supersedes_confidence__lte=1)
+                & Q(same_session_cosine__gte=0, same_session_cosine__lte=1)
+                & Q(authority_confidence__gte=0, authority_confidence__lte=1)
+                & Q(provisional_confidence__gte=0, provisional_confidence__lte=1)
+                & Q(loop_ask_confidence__gte=0, loop_ask_confidence__lte=1)
                 & Q(loop_confidence__gte=0, loop_confidence__lte=1)
                 & Q(kind_confidence__gte=0, kind_confidence__lte=1),
                 name="hygiene_config_shares_in_unit",

@@ -1,6 +1,7 @@
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
+from django.utils import timezone
 
 from memories.models import Scope
 from memories.models.memory import new_id
@@ -150,7 +151,7 @@ class Judged(models.Model):
     verdict = models.CharField(max_length=40)
     confidence = models.FloatField()
     model = models.CharField(max_length=200)
-    at = models.DateTimeField(auto_now_add=True)
+    at = models.DateTimeField(default=timezone.now, help_text="When the two were found, before the judge was asked.")
 
     class Meta:
         db_table = "reflection_judged"

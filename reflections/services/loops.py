@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from enum import StrEnum
 from typing import Final
 from uuid import UUID
@@ -17,7 +18,6 @@ from zeromemory.llm import LoopVerdict
 
 SCANNER: Final = "loop closure"
 JOB: Final = "loop_closure"
-ASK_A_PERSON_FROM: Final = 0.5  # confidence
 REJECTED: Final = "rejected"  # the verdict where the judge gave no usable answer
 
 
@@ -41,33 +41,44 @@ def closed_by(run: Run) -> int:
 
 
 def settle(
-    *, loop: Memory, evidence: Sequence[Memory], verdict: LoopVerdict, model: str, closes_from: float
+    *,
+    loop: Memory,
+    evidence: Sequence[Memory],
+    looked_at: datetime,
+    verdict: LoopVerdict,
+    model: str,
+    closes_from: float,
+    asks_from: float,
 ) -> Outcome:
-    """Close *loop* from that confidence on, or ask a person; and note what the judge was shown, so that it is not shown
-    again. What is pinned is a person's to close."""
+    """Close *loop* from that confidence on, or ask a person; note what the judge was shown, so that it is not shown
+    again. What is pinned is a person's to close. What came after *looked_at*, when *evidence* was looked for, is new.
+    """
     with writing():
         row = Memory.objects.live().select_for_update(of=("self",)).select_related("scope").filter(pk=loop.pk).first()
         found = next((memory for memory in evidence if verdict.closes and str(memory.pk) == verdict.evidence), None)
         verdicts = {memory.pk: "closes" if memory == found else "open" for memory in evidence}
-        _note(loop, verdicts, verdict.confidence, model)
+        _note(loop, verdicts, looked_at, verdict.confidence, model)
         if row is None or found is None or not Memory.objects.live().filter(pk=found.pk).exists():
             return Outcome.LEFT
         if verdict.confidence >= closes_from and not row.pinned:
             _close(row, found, model, verdict)
             return Outcome.CLOSED
+        if verdict.confidence < asks_from:
+            return Outcome.LEFT
         return _ask_a_person(row, found, model, verdict)
 
 
-def note_rejected(*, loop: Memory, evidence: Sequence[Memory], model: str) -> None:
+def note_rejected(*, loop: Memory, evidence: Sequence[Memory], looked_at: datetime, model: str) -> None:
     """The judge gave no usable answer: the same evidence would get none tomorrow."""
-    _note(loop, dict.fromkeys((memory.pk for memory in evidence), REJECTED), 0, model)
+    _note(loop, dict.fromkeys((memory.pk for memory in evidence), REJECTED), looked_at, 0, model)
 
 
-def _note(loop: Memory, verdicts: dict[UUID, str], confidence: float, model: str) -> None:
+def _note(loop: Memory, verdicts: dict[UUID, str], looked_at: datetime, confidence: float, model: str) -> None:
+    found = {"scanner": JOB, "confidence": confidence, "model": model, "at": looked_at}
     rows = []
     for memory_id, verdict in verdicts.items():
         low, high = sorted((loop.pk, memory_id))
-        rows.append(Judged(scanner=JOB, low_id=low, high_id=high, verdict=verdict, confidence=confidence, model=model))
+        rows.append(Judged(low_id=low, high_id=high, verdict=verdict, **found))
     Judged.objects.bulk_create(rows, ignore_conflicts=True)
 
 
@@ -84,8 +95,6 @@ def _close(loop: Memory, evidence: Memory, model: str, verdict: LoopVerdict) -> 
 
 
 def _ask_a_person(loop: Memory, evidence: Memory, model: str, verdict: LoopVerdict) -> Outcome:
-    if verdict.confidence < ASK_A_PERSON_FROM:
-        return Outcome.LEFT
     dispute = open_single(
         memory=loop,
         type=Dispute.Type.LOOP_DONE,

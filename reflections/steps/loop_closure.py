@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from itertools import batched, groupby
 from operator import attrgetter
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
+
+from django.utils import timezone
 
 from memories.models import Memory, Scope
 from memories.models.memory import LOOPS
@@ -23,7 +26,14 @@ from reflections.steps import with_model
 from zeromemory.llm import CloseLoop, ModelRejected
 
 LOOPS_AT_ONCE: Final = 200
-type Found = tuple[UUID, list[UUID]]  # a loop, and its evidence
+
+
+class Found(NamedTuple):
+    """A loop and its evidence, as they were at that moment."""
+
+    loop: UUID
+    evidence: list[UUID]
+    looked_at: datetime
 
 
 def work(scope: Scope, progress: Progress) -> None:
@@ -32,8 +42,8 @@ def work(scope: Scope, progress: Progress) -> None:
     rule, closed = configuration.hygiene(), closed_by(progress.run)
     if closed >= rule.loop_most:
         return
-    for loop, evidence in _with_new_evidence(scope, rule):
-        outcome = _judge(scope, progress, rule, loop, evidence)
+    for found in _with_new_evidence(scope, rule):
+        outcome = _judge(scope, progress, rule, found)
         closed += outcome == Outcome.CLOSED
         if closed >= rule.loop_most:
             progress.note(f"{counted(closed, 'loop')} were closed. The next run goes on from here.")
@@ -51,8 +61,9 @@ def _with_new_evidence(scope: Scope, rule: HygieneConfig) -> Iterator[Found]:
     """Oldest loops first."""
     rows = Memory.objects.live().filter(scope=scope, kind__in=LOOPS).order_by("created_at", "pk")
     for loops in batched(list(rows.values_list("pk", flat=True)), LOOPS_AT_ONCE):
+        looked_at = timezone.now()  # before the look: the judge takes its time, and what comes meanwhile is new
         found = _new_evidence(loops, rule)
-        yield from ((loop, found[loop]) for loop in loops if loop in found)
+        yield from (Found(loop, found[loop], looked_at) for loop in loops if loop in found)
 
 
 def _new_evidence(loops: Sequence[UUID], rule: HygieneConfig) -> dict[UUID, list[UUID]]:
@@ -62,23 +73,27 @@ def _new_evidence(loops: Sequence[UUID], rule: HygieneConfig) -> dict[UUID, list
     return {loop: [pair.other for pair in group] for loop, group in groupby(fresh, key=attrgetter("subject"))}
 
 
-def _judge(
-    scope: Scope, progress: Progress, rule: HygieneConfig, loop_id: UUID, evidence_ids: Sequence[UUID]
-) -> Outcome:
+def _judge(scope: Scope, progress: Progress, rule: HygieneConfig, found: Found) -> Outcome:
     """Raises ModelError where the model does not answer."""
-    rows = Memory.objects.live().select_related("scope").in_bulk([loop_id, *evidence_ids])
-    loop, evidence = rows.get(loop_id), [rows[found] for found in evidence_ids if found in rows]
+    rows = Memory.objects.live().select_related("scope").in_bulk([found.loop, *found.evidence])
+    loop, evidence = rows.get(found.loop), [rows[pk] for pk in found.evidence if pk in rows]
     if loop is None or not evidence:
         return Outcome.LEFT
     question = CloseLoop(shown(loop), tuple(map(shown, evidence)))
     try:
         answer = asking.ask(question, job=JOB, scope=scope, run_id=progress.run.pk)
     except ModelRejected:
-        note_rejected(loop=loop, evidence=evidence, model=asking.model_name())
+        note_rejected(loop=loop, evidence=evidence, looked_at=found.looked_at, model=asking.model_name())
         progress.count(found=1, failed=1)
         return Outcome.LEFT
     outcome = settle(
-        loop=loop, evidence=evidence, verdict=answer.value, model=answer.model, closes_from=rule.loop_confidence
+        loop=loop,
+        evidence=evidence,
+        looked_at=found.looked_at,
+        verdict=answer.value,
+        model=answer.model,
+        closes_from=rule.loop_confidence,
+        asks_from=rule.loop_ask_confidence,
     )
     progress.count(found=1, done=int(outcome != Outcome.LEFT), skipped=int(outcome == Outcome.LEFT))
     return outcome

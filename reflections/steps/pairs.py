@@ -13,7 +13,7 @@ from memories.embedding_queue import waiting
 from memories.models import Memory, Scope
 from reflections import configuration
 from reflections.eligible import current_stamp
-from reflections.ladder import Action, Decision, Relation, Thresholds, Verdict, decide
+from reflections.ladder import Action, Decision, Relation, Verdict, decide
 from reflections.models import Dispute, HygieneConfig, Judged, Watermark
 from reflections.nearest import Near, nearest_pairs
 from reflections.presentation import counted
@@ -26,19 +26,19 @@ from zeromemory.llm import JudgePair, ModelRejected
 SCANNER: Final = "pair scan"
 JOB: Final = "pair_scan"
 SUBJECTS_AT_ONCE: Final = 200
-MOST_PARKED: Final = 100  # pairs that one run leaves for a person where there is no judge; the next run goes on
 # A long write becomes visible behind the moment its rows name.
 OVERLAP: Final = timedelta(minutes=10)
 
 
 def work(scope: Scope, progress: Progress) -> None:
     scan = Scan(scope, progress)
+    until = horizon(scope)  # before the subjects are read: a judge takes its time, and what comes meanwhile is new
     for subjects in batched(subjects_of(scope, scan.rule), SUBJECTS_AT_ONCE):
         scan.look_at(subjects)
-        if scan.parked >= MOST_PARKED:
-            progress.note(f"{MOST_PARKED} pairs were left for a person. The next run goes on from here.")
+        if scan.parked >= scan.rule.pair_most:
+            progress.note(f"{counted(scan.parked, 'pair')} were left for a person. The next run goes on from here.")
             return
-    reach(scope, JOB, timezone.now() - OVERLAP)
+    Watermark.objects.update_or_create(scope=scope, scanner=JOB, defaults={"until": until})
 
 
 def survey(scope: Scope) -> str:
@@ -56,11 +56,11 @@ def subjects_of(scope: Scope, rule: HygieneConfig) -> list[UUID]:
     return list(rows.exclude(kind="episode").order_by("recorded_at", "pk").values_list("pk", flat=True))
 
 
-def reach(scope: Scope, scanner: str, until: datetime) -> None:
-    """Note how far a scanner has come: not past what waits for its vectors."""
+def horizon(scope: Scope) -> datetime:
+    """How far a scan that begins now will have come: not past what waits for its vectors."""
+    until = timezone.now() - OVERLAP
     first_waiting = waiting(Memory.objects.filter(scope=scope)).aggregate(first=Min("recorded_at"))["first"]
-    until = min(until, first_waiting - timedelta(microseconds=1)) if first_waiting else until
-    Watermark.objects.update_or_create(scope=scope, scanner=scanner, defaults={"until": until})
+    return min(until, first_waiting - timedelta(microseconds=1)) if first_waiting else until
 
 
 def unknown_pairs(subjects: Sequence[UUID], rule: HygieneConfig) -> list[Near]:
@@ -88,9 +88,7 @@ class Scan:
     def __init__(self, scope: Scope, progress: Progress) -> None:
         self.scope, self.progress = scope, progress
         self.rule = configuration.hygiene()
-        self.thresholds = Thresholds(
-            duplicate=self.rule.duplicate_confidence, supersedes=self.rule.supersedes_confidence
-        )
+        self.thresholds = configuration.thresholds(self.rule)
         self.has_judge = asking.is_model_configured()
         self.parked = 0
 

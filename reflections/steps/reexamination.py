@@ -14,7 +14,7 @@ from memories.querysets import MemoryQuerySet
 from memories.services.accesses import drop_old_counts
 from reflections import configuration
 from reflections.eligible import current_stamp
-from reflections.ladder import Action, Decision, Relation, Thresholds, Verdict, decide
+from reflections.ladder import Action, Decision, Relation, Verdict, decide
 from reflections.models import Examined, HygieneConfig
 from reflections.nearest import Near, nearest_pairs
 from reflections.presentation import counted
@@ -64,7 +64,7 @@ class Examination:
 
     def __init__(self, scope: Scope, progress: Progress, rule: HygieneConfig) -> None:
         self.scope, self.progress, self.rule = scope, progress, rule
-        self.thresholds = Thresholds(duplicate=rule.duplicate_confidence, supersedes=rule.supersedes_confidence)
+        self.thresholds = configuration.thresholds(rule)
         self.model = asking.model_name()
 
     def work(self) -> None:

@@ -1,6 +1,7 @@
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from memories.models import AuditEntry, Embedding, Memory
@@ -116,7 +117,7 @@ def test_what_had_no_vector_yet_is_a_subject_of_the_next_scan(scope, two):
 
 
 def test_more_than_a_person_can_look_at_is_left_for_the_next_run(scope, monkeypatch):
-    monkeypatch.setattr(pairs, "MOST_PARKED", 3)
+    HygieneConfig.objects.update_or_create(id=1, defaults={"pair_most": 3})
     monkeypatch.setattr(pairs, "SUBJECTS_AT_ONCE", 1)
     for number in range(6):
         near(scope, f"note number {number}", 0.99, axis=2 + number)
@@ -235,6 +236,51 @@ def test_a_spent_budget_stops_the_step_and_says_so(scope, two, model_server, set
 def test_thresholds_of_the_configuration_count_from_the_next_scan_on(scope, two, model_server):
     HygieneConfig.objects.update_or_create(id=1, defaults={"supersedes_confidence": 0.99})
     model_server.will_answer(verdict("b_supersedes_a", 0.97))
+    scan(scope)
+    assert Dispute.objects.get().status == "pending"
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("written", ["meanwhile", "before"])
+def test_what_is_written_or_embedded_while_the_judge_thinks_is_a_subject_of_the_next_scan(
+    scope, two, model_server, monkeypatch, written
+):
+    monkeypatch.setattr(pairs, "OVERLAP", timedelta(0))
+    waiting = make_memory("The export runs on Sunday.", scope=scope, age_days=1)
+    late = []
+
+    def answer(request):
+        late.append(waiting if written == "before" else near(scope, "The export runs on Tuesday.", 0.95))
+        embed(waiting, *late)
+        connection.close()
+        return verdict("complementary")
+
+    model_server.answers(answer)
+    scan(scope)
+    assert late[0].pk in pairs.subjects_of(scope, HygieneConfig())
+
+
+def embed(*memories):
+    rows = Memory.objects.filter(pk__in=[memory.pk for memory in memories])
+    rows.update(embedded_at=timezone.now(), embedded_with=get_embedder().stamp)
+
+
+def test_how_alike_two_of_a_session_must_be_is_configuration(scope):
+    HygieneConfig.objects.update_or_create(id=1, defaults={"same_session_cosine": 0.85})
+    older = near(scope, "The export runs on Monday.", age_days=1, session="s1")
+    newer = near(scope, "The export runs on Friday.", 0.9, session="s1")
+    scan(scope)
+    assert states(older, newer) == ["superseded", "live"]
+
+
+@pytest.mark.parametrize(
+    ("threshold", "newer"), [("authority_confidence", 1), ("provisional_confidence", 0)], ids=["authority", "newer"]
+)
+def test_what_a_provisional_note_gives_way_to_is_configuration(scope, model_server, threshold, newer):
+    HygieneConfig.objects.update_or_create(id=1, defaults={threshold: 0.7})
+    near(scope, "The export runs on Monday.", age_days=1, provenance=0)
+    near(scope, "The export runs on Friday.", 0.9, provenance=newer)
+    model_server.always(verdict("contradiction", 0.69))
     scan(scope)
     assert Dispute.objects.get().status == "pending"
 

@@ -1,4 +1,6 @@
 import pytest
+from django.db import connection
+from django.utils import timezone
 
 from memories import services
 from memories.models import AuditEntry
@@ -167,6 +169,34 @@ def test_each_loop_has_its_own_last_look(scope, task, model_server):
     assert close_loops(scope).found == 0
 
 
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("reply", [None, prose("I would say it is done.")], ids=["an answer", "no usable answer"])
+def test_what_is_embedded_while_the_judge_thinks_is_evidence_of_the_next_run(scope, task, model_server, reply):
+    other = near(scope, "Renew the lease of the office.", kind="task", age_days=4)
+    near(scope, "The keys hang in the hall.", 0.7, age_days=1)
+
+    def answer(request):
+        if len(model_server.requests) == 1:
+            near(scope, DONE, 0.8)
+            connection.close()
+        return reply or verdict(None, closes=False)
+
+    model_server.answers(answer)
+    assert close_loops(scope).found == 2
+    asked = len(model_server.requests)
+    assert close_loops(scope).found == 2
+    later = [request.prompt for request in model_server.requests[asked:]]
+    for loop in (task, other):
+        assert any(loop.content in prompt and DONE in prompt for prompt in later)
+
+
+def test_from_which_confidence_a_person_is_asked_is_configuration(scope, task, outcome, model_server):
+    HygieneConfig.objects.update_or_create(id=1, defaults={"loop_ask_confidence": 0.7})
+    model_server.will_answer(verdict(outcome, 0.69))
+    close_loops(scope)
+    assert not Dispute.objects.exists()
+
+
 def test_one_run_closes_no_more_than_so_many_oldest_first(scope, model_server):
     HygieneConfig.objects.update_or_create(id=1, defaults={"loop_most": 2})
     loops = [near(scope, f"Rotate key {n}.", kind="task", axis=n + 1, age_days=9 - n) for n in range(3)]
@@ -192,7 +222,15 @@ def test_what_changed_while_the_model_thought_counts(owner, scope, task, outcome
 
 
 def settled(loop, evidence, found):
-    return settle(loop=loop, evidence=[evidence], verdict=found, model="some:model", closes_from=0.85)
+    return settle(
+        loop=loop,
+        evidence=[evidence],
+        looked_at=timezone.now(),
+        verdict=found,
+        model="some:model",
+        closes_from=0.85,
+        asks_from=0.5,
+    )
 
 
 def test_an_answer_that_cannot_be_used_changes_nothing_and_is_not_asked_for_again(scope, task, outcome, model_server):
