@@ -85,6 +85,23 @@ def take_back(*, actor: Actor, memory: Memory, retired_at: datetime, updated_at:
     return memory
 
 
+def file_back(*, actor: Actor, memory: Memory, kind: str, version: int, updated_at: datetime, reason: str) -> Memory:
+    """Undo the change of kind that followed on *version*: the row is as it was then.
+
+    Raises Conflict when the memory was changed since, or when a live one of *kind* says exactly the same.
+    """
+    with writing():
+        take_turns(memory.scope_id, "content", memory.content_sha256)
+        memory = locked(actor, memory)
+        if memory.version != version + 1:
+            raise Conflict("The memory was changed or filed as yet another kind since, so the decision stands.")
+        memory.kind, memory.version, memory.updated_at = kind, version, updated_at
+        refuse_twin(memory)
+        memory.save(update_fields=["kind", "version", "updated_at"])
+        audit.record(actor=actor, action="edit", subject=memory, scope=memory.scope, reason=reason, fields=["kind"])
+    return memory
+
+
 def _since(memory: Memory) -> str:
     return "retired another time" if memory.invalidated_at else "restored"
 

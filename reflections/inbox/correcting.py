@@ -2,21 +2,22 @@
 
 from typing import Final
 
+from memories import guard
 from memories.access import Actor
 from memories.errors import Conflict
 from memories.models import Memory
-from memories.services import lifecycle
-from memories.services.edit import EDITED, edit
+from memories.services.edit import edit
 from memories.services.writing import locked, writing
 from reflections.models import Dispute
 from reflections.services import disputes
-from reflections.services.disputes.waiting import UNDONE
+from reflections.services.disputes.settling import mark_of
 
 CORRECTED: Final = "Corrected in the inbox"
 
 
 def correct(*, actor: Actor, dispute: Dispute, version: int, text: str, seen: int) -> Memory:
     """The new version. Raises Conflict when the dispute or the memory changed since, ValidationFailed for the text."""
+    guard.refuse_secrets(text, "text")
     with writing():
         row = disputes.resolve(actor=actor, dispute=dispute, version=version, resolution="uphold", reason=CORRECTED)
         # Browsers send a textarea's lines with CRLF.
@@ -24,26 +25,11 @@ def correct(*, actor: Actor, dispute: Dispute, version: int, text: str, seen: in
         new = edit(actor=actor, memory=row.subject, expected_version=seen, content=text)
         if new.pk == row.subject.pk:
             raise Conflict("The text is the same as before. Change it, or uphold the memory as it is.", field="text")
+        _note(row, locked(actor, row.subject), new)
     return new
 
 
-def undo(*, actor: Actor, dispute: Dispute, version: int) -> Dispute:
-    """Take a decision back, that of a correction too: the new version is forgotten, and the old one lives again."""
-    with writing():
-        if is_correction(dispute):
-            _bring_back(actor, locked(actor, dispute.subject))
-        return disputes.undo(actor=actor, dispute=dispute, version=version)
-
-
-def is_correction(dispute: Dispute) -> bool:
-    return dispute.resolution == Dispute.Resolution.UPHELD and dispute.reason == CORRECTED
-
-
-def _bring_back(actor: Actor, old: Memory) -> None:
-    if old.invalidated_at is None:
-        return
-    new = old.superseded_by
-    if new is None or old.invalidation_reason != EDITED or new.invalidated_at or new.version != old.version + 1:
-        raise Conflict("The corrected memory was changed since, so the decision stands. Open it to go on from there.")
-    lifecycle.forget(actor=actor, memory=new, reason=UNDONE)
-    lifecycle.restore(actor=actor, memory=old, reason=UNDONE)
+def _note(row: Dispute, old: Memory, new: Memory) -> None:
+    """What undoing it needs; ``row.subject`` is the old version as it was before."""
+    row.merged, row.retired = new, [mark_of(old, row.subject.updated_at)]
+    row.save(update_fields=["merged", "retired"])

@@ -54,7 +54,7 @@ def _snooze(actor: Actor, row: Dispute, version: int, asked: Mapping[str, Any]) 
 
 
 def _undo(actor: Actor, row: Dispute, version: int, _asked: Mapping[str, Any]) -> str:
-    correcting.undo(actor=actor, dispute=row, version=version)
+    services.undo(actor=actor, dispute=row, version=version)
     return "Undone. It waits again, and the memories are as they were."
 
 

@@ -289,6 +289,23 @@ def test_undoing_a_decision_about_one_memory_brings_back_exactly_what_was(actor,
     assert rows_of(dispute) == before
 
 
+def test_undoing_a_refiling_brings_back_exactly_what_was(actor, scope):
+    dispute = make_single(scope, "misfiled", proposed_kind="decision")
+    before = rows_of(dispute)
+    settled = settle(actor, dispute, "refile")
+    assert rows_of(dispute) != before
+    undo(actor=actor, dispute=settled, version=settled.version)
+    assert rows_of(dispute) == before
+
+
+def test_a_refiling_is_not_undone_over_a_later_change(actor, scope):
+    dispute = make_single(scope, "misfiled", proposed_kind="decision")
+    settled = settle(actor, dispute, "refile")
+    memory_services.pin(actor=actor, memory=dispute.subject)
+    with pytest.raises(Conflict, match="changed or filed as yet another kind since"):
+        undo(actor=actor, dispute=settled, version=settled.version)
+
+
 def multiplier_of(memory) -> float:
     row = Reinforcement.objects.filter(memory=memory).first()
     return row.multiplier if row else 1.0

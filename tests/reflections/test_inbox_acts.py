@@ -105,12 +105,22 @@ def test_a_correction_writes_the_next_version_and_settles_the_doubt(mine, scope)
     assert (now(row).status, row.reason) == ("dismissed", "Corrected in the inbox")
 
 
-def test_a_correction_is_taken_back_with_the_old_text_alive_again(mine, scope):
+def test_a_correction_is_taken_back_with_the_old_text_exactly_as_it_was(mine, scope):
     row = make_single(scope)
+    before = Memory.objects.filter(pk=row.subject_id).values().get()
     act(mine, row, "correct", text=NEW, seen=1)
     new = Memory.objects.get(content=NEW)
     act(mine, now(row), "undo")
     assert (states(row.subject, new), now(row).status) == (["live", "invalidated"], "pending")
+    assert Memory.objects.filter(pk=row.subject_id).values().get() == before
+    assert (now(row).merged, now(row).retired) == (None, [])
+
+
+def test_a_reason_that_reads_like_a_correction_is_none(mine, scope):
+    row = make_single(scope)
+    act(mine, row, "uphold", reason="Corrected in the inbox")
+    act(mine, now(row), "undo")
+    assert (states(row.subject), now(row).status) == (["live"], "pending")
 
 
 def test_a_correction_that_was_changed_since_stands(mine, scope, owner):

@@ -25,8 +25,8 @@ class Challenged(NamedTuple):
 
 
 def challenge(*, actor: Actor, memory: Memory, reason: str = "", evidence: str = "", session: str = "") -> Challenged:
-    """Say that *memory* misled. It stays live, is flagged in recall until somebody has settled it, and ranks lower unless
-    it is upheld or corrected.
+    """Say that *memory* misled. It stays live, is flagged in recall until somebody has settled it, and ranks lower
+    unless it is upheld or corrected.
 
     While a challenge is open, another one changes nothing. Raises ValidationFailed, also for a secret in the texts,
     NotFound, Forbidden, or Conflict for a memory that is retired.

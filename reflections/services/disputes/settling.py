@@ -46,7 +46,7 @@ class Outcome:
     resolution: str
     status: str = Status.RESOLVED
     merged: Memory | None = None
-    retired: list[dict[str, str]] = field(default_factory=list)
+    retired: list[dict[str, Any]] = field(default_factory=list)
     former_kind: str = ""
 
 
@@ -158,9 +158,16 @@ def _refile(decision: Decision) -> Outcome:
     subject, kind = decision.row.subject, decision.row.proposed_kind
     if not kind:
         raise ValidationFailed("Nobody proposed another kind here. Use uphold or retire.", field="resolution")
+    before = {
+        "memory": str(subject.pk),
+        "version": subject.version,
+        "updated_at": subject.updated_at.isoformat(),
+    }
     former = subject.kind
-    edit(actor=decision.actor, memory=subject, expected_version=subject.version, kind=kind)
-    return Outcome(Resolution.REFILED, former_kind=former)
+    edited = edit(actor=decision.actor, memory=subject, expected_version=subject.version, kind=kind)
+    return Outcome(
+        Resolution.REFILED, former_kind=former, retired=[before] if edited.version > before["version"] else []
+    )
 
 
 RESOLUTIONS: Final[dict[str, Callable[[Decision], Outcome]]] = {

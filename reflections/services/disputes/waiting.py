@@ -10,7 +10,6 @@ from memories.errors import Conflict
 from memories.models import Memory
 from memories.services import lifecycle
 from memories.services.audit import record
-from memories.services.edit import edit
 from memories.services.reinforcement import reinstate_challenge
 from memories.services.writing import locked, writing
 from reflections import configuration
@@ -34,7 +33,7 @@ def snooze(*, actor: Actor, dispute: Dispute, version: int, until: datetime | No
 
 
 def undo(*, actor: Actor, dispute: Dispute, version: int) -> Dispute:
-    """Back to pending, with the memories exactly as they were before the decision; a merged text is forgotten.
+    """Back to pending, with the memories exactly as they were before the decision; what they became is forgotten.
 
     Raises Conflict when there is nothing to undo, or when one of those memories was changed since.
     """
@@ -72,25 +71,32 @@ def _give_back(actor: Actor, row: Dispute) -> None:
     _refuse_changed(actor, row)
     if row.type == Dispute.Type.CHALLENGED and row.resolution == Dispute.Resolution.UPHELD:
         reinstate_challenge(memory=row.subject, at=row.opened_at, user=actor.user)
-    if row.former_kind:
-        _file_back(actor, row)
     for mark in sorted(row.retired, key=lambda mark: str(mark["memory"])):
-        lifecycle.take_back(
-            actor=actor,
-            memory=_named(row, mark),
-            retired_at=datetime.fromisoformat(mark["at"]),
-            updated_at=datetime.fromisoformat(mark["updated_at"]),
-            reason=UNDONE,
-        )
+        give_back = _file_back if row.former_kind else _take_back
+        give_back(actor, row, mark, datetime.fromisoformat(mark["updated_at"]))
     if row.merged:
         lifecycle.forget(actor=actor, memory=row.merged, reason=UNDONE)
 
 
-def _file_back(actor: Actor, row: Dispute) -> None:
-    memory = locked(actor, row.subject)
-    if memory.kind != row.proposed_kind:
-        raise Conflict("The memory was filed as yet another kind since, so the decision stands.")
-    edit(actor=actor, memory=memory, expected_version=memory.version, kind=row.former_kind)
+def _take_back(actor: Actor, row: Dispute, mark: dict[str, Any], updated_at: datetime) -> None:
+    lifecycle.take_back(
+        actor=actor,
+        memory=_named(row, mark),
+        retired_at=datetime.fromisoformat(mark["at"]),
+        updated_at=updated_at,
+        reason=UNDONE,
+    )
+
+
+def _file_back(actor: Actor, row: Dispute, mark: dict[str, Any], updated_at: datetime) -> None:
+    lifecycle.file_back(
+        actor=actor,
+        memory=_named(row, mark),
+        kind=row.former_kind,
+        version=mark["version"],
+        updated_at=updated_at,
+        reason=UNDONE,
+    )
 
 
 def _named(row: Dispute, mark: dict[str, Any]) -> Memory:
@@ -99,11 +105,11 @@ def _named(row: Dispute, mark: dict[str, Any]) -> Memory:
 
 def _refuse_changed(actor: Actor, row: Dispute) -> None:
     """What stayed must stand as the decision left it: one that was retired since has its own way back."""
-    gone = {mark["memory"] for mark in row.retired}
+    gone = {mark["memory"] for mark in row.retired if "at" in mark}
     stayed = [side for side in row.sides if str(side.pk) not in gone]
     if any(locked(actor, side).invalidated_at for side in stayed):
         raise Conflict("A memory of this dispute was retired or edited since, so the decision stands.")
     if row.merged:
         merged = locked(actor, row.merged)
-        if merged.invalidated_at or merged.version != 1:
-            raise Conflict("The merged memory was changed since, so the decision stands. Open it to go on from there.")
+        if merged.invalidated_at or merged.version != (1 if row.is_pair else row.subject.version + 1):
+            raise Conflict("The new memory was changed since, so the decision stands. Open it to go on from there.")
