@@ -1,7 +1,7 @@
 """PURE. What becomes of two memories that resemble each other: nothing, an automatic act, a person, or a judge.
 
-Similarity alone never decides. What an automatic act would take away is queued for a person instead when it is pinned
-or of a protected kind.
+Similarity alone never decides. What an automatic act would take away is queued for a person instead when it is pinned,
+of a protected kind, or holds when what would stay does not.
 """
 
 from dataclasses import dataclass
@@ -46,6 +46,7 @@ class Reason(StrEnum):
     UNSURE = "the judge is not sure enough"
     PROTECTED = "what would go is of a protected kind"
     PINNED = "what would go is pinned"
+    OUTLASTS = "what would go holds when what would stay does not"
     NOT_JUDGED = "nobody has judged them yet"
 
 
@@ -76,10 +77,20 @@ class Side:
     session: str = ""
     project: str = ""
     entities: frozenset[str] = frozenset()
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
 
     @property
     def is_protected(self) -> bool:
         return self.kind in PROTECTED_KINDS and self.provenance > PROVISIONAL
+
+    def outlasts(self, other: "Side") -> bool:
+        """Whether it holds after the end of *other*, or before a beginning that was still to come when that was
+        noted."""
+        ends_later = other.valid_until and (self.valid_until is None or self.valid_until > other.valid_until)
+        to_come = other.valid_from and other.valid_from > other.created_at
+        begins_earlier = to_come and (self.valid_from is None or self.valid_from < other.valid_from)
+        return bool(ends_later or begins_earlier)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,11 +224,13 @@ def _supersedes(pair: Pair, verdict: Verdict, thresholds: Thresholds) -> Decisio
 
 
 def _act(action: Action, reason: Reason, type: str, winner: Side, loser: Side) -> Decision:
-    """The last rung: what a person marked as lasting is a person's to give up."""
+    """The last rung: what a person marked as lasting, or what nothing would stand in for, is a person's to give up."""
     if loser.pinned:
         return Decision(Action.QUEUE, Reason.PINNED, type, winner, loser)
     if loser.is_protected:
         return Decision(Action.QUEUE, Reason.PROTECTED, type, winner, loser)
+    if loser.outlasts(winner):
+        return Decision(Action.QUEUE, Reason.OUTLASTS, type, winner, loser)
     return Decision(action, reason, type, winner, loser)
 
 

@@ -77,6 +77,15 @@ def test_what_is_pinned_or_of_a_protected_kind_waits_for_a_person(scope):
     assert (Dispute.objects.get().status, Memory.objects.live().count()) == ("pending", 2)
 
 
+def test_a_text_without_an_end_is_not_forgotten_for_one_that_ends_soon(scope):
+    lasting = near(scope, "The export runs on Monday.", age_days=2)
+    passing = near(scope, "the export runs on monday", 0.99, valid_until=timezone.now() + timedelta(days=7))
+    scan(scope)
+    dispute = Dispute.objects.get()
+    assert (dispute.type, dispute.status, dispute.proposed_winner) == ("duplicate", "pending", passing)
+    assert states(lasting, passing) == ["live", "live"]
+
+
 def test_episodes_other_scopes_and_what_is_less_alike_are_no_pairs(owner, scope):
     near(scope, "The export failed.", kind="episode")
     near(scope, "The export failed again.", 0.95, kind="episode")

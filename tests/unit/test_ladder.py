@@ -205,6 +205,46 @@ def test_the_same_text_is_a_duplicate_without_a_judge():
     assert brief(decided(old=same | {"kind": "decision"})) == ("queue", "duplicate", "new", "old")
 
 
+SAME = "the API listens on port  9090"
+WEEK, MONTH = DAY + timedelta(days=7), DAY + timedelta(days=30)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "action"),
+    [
+        ({}, {"valid_until": WEEK}, "queue"),
+        ({"valid_until": MONTH}, {"valid_until": WEEK}, "queue"),
+        ({"valid_until": WEEK}, {"valid_until": WEEK}, "forget"),
+        ({"valid_until": WEEK}, {"valid_until": MONTH}, "forget"),
+        ({"valid_until": WEEK}, {}, "forget"),
+        ({}, {"valid_from": WEEK}, "queue"),
+        ({"valid_from": DAY}, {"valid_from": WEEK}, "queue"),
+        ({"valid_from": WEEK}, {"valid_from": WEEK}, "forget"),
+        ({"valid_from": MONTH}, {"valid_from": WEEK}, "forget"),
+        ({}, {"valid_from": DAY}, "forget"),  # it held already when it was noted
+    ],
+)
+def test_what_holds_when_the_other_does_not_is_not_given_up_without_a_person(old, new, action):
+    assert brief(decided(old=old | {"content": SAME}, new=new)) == (action, "duplicate", "new", "old")
+
+
+@pytest.mark.parametrize(
+    ("relation", "confidence", "more"),
+    [
+        ("duplicate", 0.99, {}),
+        ("b_supersedes_a", 0.99, {}),
+        ("duplicate", 0.99, {"old": {"provenance": 0}}),
+        ("contradiction", 0.99, {"old": {"provenance": 0}, "new": {"provenance": 0}}),
+        (None, None, {**SESSION, "cosine": 0.96}),
+    ],
+)
+def test_on_no_rung_does_a_passing_word_take_the_place_of_a_lasting_one(relation, confidence, more):
+    new = more.get("new", {}) | {"valid_until": WEEK}
+    decision = decided(relation, confidence, **(more | {"new": new}))
+    assert (decision.action, decision.winner.id, decision.loser.id) == (Action.QUEUE, "new", "old")
+    assert decided(relation, confidence, **more).action != Action.QUEUE
+
+
 @pytest.mark.parametrize("confidence", [-0.01, 1.01, float("nan")])
 def test_a_confidence_outside_the_unit_is_no_verdict(confidence):
     with pytest.raises(ValueError, match="between 0 and 1"):

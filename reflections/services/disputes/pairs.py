@@ -30,6 +30,8 @@ def side_of(memory: Memory) -> Side:
         session=memory.session,
         project=_project_of(memory),
         entities=frozenset(entity.canonical for entity in memory.entities.all()),
+        valid_from=memory.valid_from,
+        valid_until=memory.valid_until,
     )
 
 
