@@ -17,6 +17,7 @@ from memories.recall import Result
 Rules = Mapping[str, KindRule]
 
 EXCERPT: Final = 280
+SMALLEST_SHOWN: Final = 0.0001
 STATE_BADGES: Final = {
     "superseded": {"text": "superseded", "tone": ""},
     "invalidated": {"text": "forgotten", "tone": "danger"},
@@ -229,7 +230,9 @@ def _place(rank: int | None) -> str | None:
 
 
 def figure(value: float) -> str:
-    """Two places, more only where two would say nothing: 0.62, 1, 0.0041."""
+    """Two places, more only where two would say nothing: 0.62, 1, 0.0041; nobody reads more than four."""
     if value == 1:
         return "1"
+    if 0 < value < SMALLEST_SHOWN:
+        return f"< {SMALLEST_SHOWN}"
     return f"{value:.2f}" if value >= 0.01 or value == 0 else f"{value:.2g}"
