@@ -14,6 +14,8 @@ class ModelCall(models.Model):
     class Outcome(models.TextChoices):
         ANSWERED = "answered", "Answered"
         REJECTED = "rejected", "Answered unusably"
+        REFUSED = "refused", "Refused this question"
+        TIMED_OUT = "timed_out", "No answer in time"
         UNAVAILABLE = "unavailable", "No answer"
         BUSY = "busy", "Asked to wait"
 
@@ -24,7 +26,13 @@ class ModelCall(models.Model):
     model = models.CharField(max_length=200)
     input_tokens = models.PositiveIntegerField(default=0)
     output_tokens = models.PositiveIntegerField(default=0)
+    estimated = models.BooleanField(
+        default=False, help_text="Whether some of the tokens were counted from characters, for want of a report."
+    )
     requests = models.PositiveSmallIntegerField(default=0, help_text="Sent over HTTP, retries among them.")
+    question = models.CharField(
+        max_length=64, blank=True, default="", help_text="A keyed digest: the same for the same question, and no text."
+    )
     seconds = models.FloatField()
     outcome = models.CharField(max_length=12, choices=Outcome)
     reason = models.CharField(max_length=REASON_LENGTH, blank=True, default="", help_text="Why there is no answer.")
@@ -39,7 +47,7 @@ class ModelCall(models.Model):
         ordering = ["-at", "-pk"]
         constraints = [
             models.CheckConstraint(
-                condition=Q(outcome__in=["answered", "rejected", "unavailable", "busy"]),
+                condition=Q(outcome__in=["answered", "rejected", "refused", "timed_out", "unavailable", "busy"]),
                 name="model_call_outcome_known",
             ),
             # What was answered is kept where it was used; only what could not be used is kept here.
@@ -51,6 +59,14 @@ class ModelCall(models.Model):
             models.Index(fields=["-at"], include=["input_tokens", "output_tokens"], name="model_call_at"),
             # What a run asked and spent.
             models.Index(fields=["run_id", "at"], condition=Q(run_id__isnull=False), name="model_call_run"),
+            # How often a question was refused or not answered in time, when it was so once more.
+            models.Index(
+                fields=["question"],
+                condition=Q(outcome__in=["refused", "timed_out"]),
+                name="model_call_failed_question",
+            ),
+            # Whether a model has ever answered, when it refuses a question.
+            models.Index(fields=["model"], condition=Q(outcome="answered"), name="model_call_answered"),
         ]
 
     def __str__(self) -> str:

@@ -26,6 +26,16 @@ class ModelCallQuerySet(models.QuerySet):
         """Read and written together."""
         return self.aggregate(total=Sum(F("input_tokens") + F("output_tokens")))["total"] or 0
 
-    def rejected(self, *, job: str, scope: Scope, run_id: UUID | None) -> Self:
-        """Those of a step whose answers could not be used."""
-        return self.filter(outcome="rejected", job=job, scope=scope, run_id=run_id)
+    def laid_on_questions(self) -> Self:
+        """Those that failed in a way that may be the fault of what was asked."""
+        return self.filter(outcome__in=["rejected", "refused", "timed_out"])
+
+    def of_step(self, *, job: str, scope: Scope, run_id: UUID | None) -> Self:
+        return self.filter(job=job, scope=scope, run_id=run_id)
+
+    def without_an_answer(self, *, question: str, model: str) -> Self:
+        """One question that a model refused or did not answer in time."""
+        return self.filter(outcome__in=["refused", "timed_out"], question=question, model=model)
+
+    def answered_by(self, model: str) -> Self:
+        return self.filter(outcome="answered", model=model)

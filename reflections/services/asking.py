@@ -2,12 +2,13 @@
 
 import time
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
+from django.utils.crypto import salted_hmac
 
 from memories.guard import masked
 from memories.models import Scope
@@ -20,16 +21,21 @@ from zeromemory.llm import (
     ModelBusy,
     ModelError,
     ModelRejected,
+    ModelTimedOut,
     ModelUnavailable,
     Output,
+    QuestionRefused,
 )
 
 Outcome = ModelCall.Outcome
 OUTCOMES: Final[dict[type[ModelError], Outcome]] = {
+    QuestionRefused: Outcome.REFUSED,
     ModelRejected: Outcome.REJECTED,
+    ModelTimedOut: Outcome.TIMED_OUT,
     ModelUnavailable: Outcome.UNAVAILABLE,
     ModelBusy: Outcome.BUSY,
 }
+MOST_FAILURES: Final = 3  # of one question, whose fault it is then
 BETWEEN_ANSWERS: Final = "\n\n"
 
 
@@ -42,20 +48,25 @@ def ask[T: Output](
 ) -> Answer[T]:
     """The answer of the configured model. Blocks for as long as its time-out allows, so no transaction may be open.
 
-    What is asked and spent stays on record, whatever comes of it. Raises a ModelError: BudgetSpent, ModelUnavailable,
-    ModelBusy or ModelRejected; RuntimeError inside a transaction.
+    What is asked and spent stays on record, whatever comes of it. Raises a ModelError: BudgetSpent, ModelBusy,
+    ModelUnavailable where another question would fare no better, ModelRejected where this one is to be set aside;
+    RuntimeError inside a transaction.
     """
     with transaction.atomic(durable=True):
         _require_budget()
-    call = ModelCall(job=job, scope=scope, run_id=run_id, model=model_name())
+    call = ModelCall(job=job, scope=scope, run_id=run_id, model=model_name(), question=key_of(question))
     began = time.monotonic()
     try:
         answer = llm.ask(question)
     except ModelError as error:
         _keep_failure(call, error, began)
-        raise
+        raise _laid_on_whom(call, error) from error
     _keep(call, answer, Outcome.ANSWERED, began)
     return answer
+
+
+def key_of(question: Contract[Any]) -> str:
+    return salted_hmac("reflections.question", repr(question), algorithm="sha256").hexdigest()
 
 
 def is_model_configured() -> bool:
@@ -95,7 +106,27 @@ def _keep_failure(call: ModelCall, error: ModelError, began: float) -> None:
     call.reason = str(error)[:REASON_LENGTH]
     if isinstance(error, ModelRejected):
         call.raw = masked(BETWEEN_ANSWERS.join(error.raw))
-    _keep(call, error, OUTCOMES[type(error)], began)
+    outcome = next(outcome for kind, outcome in OUTCOMES.items() if isinstance(error, kind))
+    _keep(call, error, outcome, began)
+
+
+def _laid_on_whom(call: ModelCall, error: ModelError) -> ModelError:
+    """*error*, or the one that says better whether the question is at fault: all others of a step wait for that."""
+    if isinstance(error, ModelTimedOut) and _has_failed_often(call):
+        message = f"{error} It was the same question {MOST_FAILURES} times, so that one is set aside."
+        return QuestionRefused(message, spent=error.spent)
+    if isinstance(error, QuestionRefused) and error.may_be_settings and not _is_set_up_well(call):
+        return ModelUnavailable(str(error), spent=error.spent)
+    return error
+
+
+def _is_set_up_well(call: ModelCall) -> bool:
+    """A model that has answered before is set up well, so what it refuses now is the question."""
+    return ModelCall.objects.answered_by(call.model).exists() or _has_failed_often(call)
+
+
+def _has_failed_often(call: ModelCall) -> bool:
+    return ModelCall.objects.without_an_answer(question=call.question, model=call.model).count() >= MOST_FAILURES
 
 
 def _keep(call: ModelCall, cost: Answer[Output] | ModelError, outcome: Outcome, began: float) -> None:

@@ -21,7 +21,7 @@ from reflections.models import Candidate, CandidateMember, FailedCluster, ModelC
 from reflections.services.asking import ask, is_model_configured
 from reflections.services.failed_clusters import forget_failures, key_of, note_failure
 from reflections.services.progress import beat
-from zeromemory.llm import ModelError, ModelRejected
+from zeromemory.llm import ModelError, ModelRejected, ModelTimedOut
 
 logger = logging.getLogger(__name__)
 JOB: Final = "reflection"
@@ -117,13 +117,15 @@ def _hold(members: Sequence[Memory]) -> bool:
 
 
 def _asked(scope: Scope, members: Sequence[Memory], run: Run | None) -> Drafted:
-    """The model's draft. Raises a ModelError; an answer that cannot be used is counted against the cluster."""
+    """The model's draft. Raises a ModelError; an answer that cannot be used, a refusal of this question and a time-out
+    are counted against the cluster."""
     run_id = run.pk if run else None
     _note(run)
     try:
         return drafted(ask(question(members), job=JOB, scope=scope, run_id=run_id), members)
-    except ModelRejected:
-        call = ModelCall.objects.rejected(job=JOB, scope=scope, run_id=run_id).latest("pk")
+    except (ModelRejected, ModelTimedOut):
+        failed = ModelCall.objects.laid_on_questions()
+        call = failed.of_step(job=JOB, scope=scope, run_id=run_id).latest("pk")
         note_failure(scope=scope, members=members, call=call)
         raise
 

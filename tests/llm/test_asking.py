@@ -10,7 +10,16 @@ import pytest
 from tests.llm import server as scripted
 from tests.llm.factories import distil, memory, pair
 from tests.llm.server import arguments, cut_off, prose, raw, refusal, slow, status, thinking, trickled
-from zeromemory.llm import ModelBusy, ModelRejected, ModelUnavailable, PairVerdict, ask, patience
+from zeromemory.llm import (
+    ModelBusy,
+    ModelRejected,
+    ModelTimedOut,
+    ModelUnavailable,
+    PairVerdict,
+    QuestionRefused,
+    ask,
+    patience,
+)
 
 DUPLICATE = PairVerdict(relation="duplicate", confidence=0.9, rationale="Both name the same day.")
 GOOD = DUPLICATE.model_dump_json()
@@ -199,12 +208,11 @@ def test_a_server_that_keeps_failing_is_worth_another_try_later(server, code):
 @pytest.mark.parametrize(
     ("code", "advice"),
     [
-        (400, "Check the model's name"),
         (401, "Check ZEROMEMORY_MODEL_KEY"),
         (402, "Top up the account"),
         (403, "Check ZEROMEMORY_MODEL_KEY"),
         (404, "Check the model's name"),
-        (422, "Check the model's name"),
+        (405, "Check the model's name"),
     ],
 )
 def test_a_refused_request_says_what_to_check_and_is_not_repeated(server, code, advice):
@@ -213,6 +221,49 @@ def test_a_refused_request_says_what_to_check_and_is_not_repeated(server, code, 
         ask(pair())
     assert not caught.value.retryable
     assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("code", "what"),
+    [
+        (400, r"refused the question \(400: because\)\. If it refuses every question: Check the model's name"),
+        (422, r"refused the question \(422: because\)\. If it refuses every question: Check the model's name"),
+        (413, "cannot read so long a question.*reads more"),
+    ],
+    ids=["bad request", "unprocessable", "too large"],
+)
+def test_a_refusal_of_one_question_says_nothing_about_the_model(server, code, what):
+    server.always(status(code))
+    with pytest.raises(QuestionRefused, match=what) as caught:
+        ask(pair())
+    assert isinstance(caught.value, ModelRejected)
+    assert caught.value.raw == ()
+    assert caught.value.may_be_settings == ("every question" in what)
+    assert len(server.requests) == 1
+
+
+def test_a_question_longer_than_the_context_is_told_by_the_code(model_server):
+    body = {"error": {"message": "because", "code": "context_length_exceeded", "type": "invalid_request_error"}}
+    model_server.always(scripted.Reply(status=400, body=json.dumps(body).encode()))
+    with pytest.raises(QuestionRefused, match="cannot read so long a question") as caught:
+        ask(pair())
+    assert not caught.value.may_be_settings
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        refusal(""),
+        scripted.Reply(status=400, body=b'{"error": {"message": "because", "code": "content_filter"}}'),
+    ],
+    ids=["finished by the filter", "status"],
+)
+def test_a_question_that_the_providers_filter_stops_is_refused(model_server, reply):
+    model_server.always(reply)
+    with pytest.raises(QuestionRefused, match="refuses what this question quotes") as caught:
+        ask(pair())
+    assert (caught.value.raw, caught.value.may_be_settings) == ((), False)
+    assert len(model_server.requests) == 1
 
 
 def test_the_key_appears_in_no_message(server):
@@ -243,7 +294,7 @@ def test_a_slow_server_is_waited_for_no_longer_than_the_limit(server, settings):
     settings.MODEL_TIMEOUT = 1
     server.always(slow(10, DUPLICATE))
     began = time.monotonic()
-    with pytest.raises(ModelUnavailable, match=r"within 1 seconds.*ZEROMEMORY_MODEL_TIMEOUT") as caught:
+    with pytest.raises(ModelTimedOut, match=r"within 1 seconds.*ZEROMEMORY_MODEL_TIMEOUT") as caught:
         ask(pair())
     assert time.monotonic() - began < 4
     assert caught.value.retryable

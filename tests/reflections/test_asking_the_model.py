@@ -9,12 +9,23 @@ from django.utils import timezone
 
 from reflections.models import ModelCall
 from reflections.services.asking import BudgetSpent, ask, is_model_configured, spent_today
-from tests.llm.server import prose, status
-from zeromemory.llm import Distil, Distillate, Episode, ModelBusy, ModelRejected, ModelUnavailable, Sentence
+from tests.llm.server import answer, prose, slow, status
+from zeromemory.llm import (
+    Distil,
+    Distillate,
+    Episode,
+    ModelBusy,
+    ModelRejected,
+    ModelTimedOut,
+    ModelUnavailable,
+    QuestionRefused,
+    Sentence,
+)
 
 pytestmark = pytest.mark.django_db
 
 QUESTION = Distil((Episode("a", "The cache was rebuilt.", datetime(2026, 3, 1, tzinfo=UTC)),))
+ANOTHER = Distil((Episode("a", "The queue was drained.", datetime(2026, 3, 2, tzinfo=UTC)),))
 ANSWER = Distillate(
     consolidate=True,
     content="The cache is rebuilt by hand.",
@@ -34,9 +45,9 @@ def make_call(**overrides) -> ModelCall:
 def test_an_answered_question_is_on_record_with_its_cost(scope, model_server):
     model_server.will_answer(ANSWER)
     run_id = uuid4()
-    answer = ask(QUESTION, job="reflection", scope=scope, run_id=run_id)
+    given = ask(QUESTION, job="reflection", scope=scope, run_id=run_id)
     call = ModelCall.objects.get()
-    assert answer.value == ANSWER
+    assert given.value == ANSWER
     assert (call.job, call.scope, call.run_id, call.model) == ("reflection", scope, run_id, "openai:scripted-model")
     assert (call.outcome, call.input_tokens, call.output_tokens, call.requests) == ("answered", 100, 20, 1)
     assert (call.reason, call.raw) == ("", "")
@@ -64,7 +75,7 @@ def test_secrets_that_the_model_writes_are_masked_in_what_is_kept(model_server):
 
 @pytest.mark.behaviour("F34")
 def test_secrets_that_a_server_repeats_in_its_refusal_are_masked(model_server):
-    model_server.always(status(400, message=f"what is {SECRET}"))
+    model_server.always(status(401, message=f"what is {SECRET}"))
     with pytest.raises(ModelUnavailable):
         ask(QUESTION, job="reflection")
     assert SECRET not in ModelCall.objects.get().reason
@@ -73,8 +84,12 @@ def test_secrets_that_a_server_repeats_in_its_refusal_are_masked(model_server):
 
 @pytest.mark.parametrize(
     ("failure", "error", "outcome"),
-    [(status(401), ModelUnavailable, "unavailable"), (status(429, retry_after=600), ModelBusy, "busy")],
-    ids=["refused key", "asked to wait"],
+    [
+        (status(401), ModelUnavailable, "unavailable"),
+        (status(429, retry_after=600), ModelBusy, "busy"),
+        (status(413), QuestionRefused, "refused"),
+    ],
+    ids=["refused key", "asked to wait", "too long"],
 )
 def test_a_question_without_an_answer_is_on_record(model_server, failure, error, outcome):
     model_server.always(failure)
@@ -82,6 +97,54 @@ def test_a_question_without_an_answer_is_on_record(model_server, failure, error,
         ask(QUESTION, job="reflection")
     call = ModelCall.objects.get()
     assert (call.outcome, call.reason, call.raw) == (outcome, str(raised.value), "")
+
+
+# One question that cannot be asked --------------------------------------------------------------
+
+
+def test_what_a_model_refuses_that_has_answered_before_is_the_question(model_server):
+    model_server.will(ANSWER, status(400))
+    ask(QUESTION, job="reflection")
+    with pytest.raises(QuestionRefused, match="refused the question"):
+        ask(ANOTHER, job="reflection")
+
+
+def test_a_model_that_has_never_answered_and_refuses_is_set_up_wrongly_until_the_third_time(model_server):
+    model_server.always(status(400))
+    for question in (QUESTION, QUESTION, ANOTHER):
+        with pytest.raises(ModelUnavailable, match="ZEROMEMORY_MODEL"):
+            ask(question, job="reflection")
+    with pytest.raises(QuestionRefused):
+        ask(QUESTION, job="reflection")
+
+
+def test_a_question_that_is_not_answered_in_time_three_times_is_set_aside(model_server, settings):
+    settings.MODEL_TIMEOUT = 0.2
+    model_server.always(slow(5, ANSWER))
+    for question in (QUESTION, QUESTION, ANOTHER):
+        with pytest.raises(ModelTimedOut):
+            ask(question, job="reflection")
+    with pytest.raises(QuestionRefused, match="the same question 3 times"):
+        ask(QUESTION, job="reflection")
+    assert {call.outcome for call in ModelCall.objects.all()} == {"timed_out"}
+
+
+def test_another_model_may_take_its_own_time(model_server, settings):
+    settings.MODEL_TIMEOUT = 0.2
+    model_server.always(slow(5, ANSWER))
+    for model in ("openai:one", "openai:two", "openai:three"):
+        settings.MODEL = model
+        with pytest.raises(ModelTimedOut):
+            ask(QUESTION, job="reflection")
+
+
+def test_the_record_knows_a_question_again_and_none_of_its_words(model_server):
+    model_server.always(answer(ANSWER))
+    for question in (QUESTION, ANOTHER, QUESTION):
+        ask(question, job="reflection")
+    first, other, again = ModelCall.objects.order_by("pk").values_list("question", flat=True)
+    assert first == again != other
+    assert len(first) == 64
 
 
 # The budget ----------------------------------------------------------------------------------
@@ -157,8 +220,13 @@ def test_nobody_is_asked_while_a_transaction_is_open(model_server):
 
 @pytest.mark.parametrize(
     "change",
-    ["UPDATE model_call SET input_tokens = 0", "UPDATE model_call SET raw = 'better'", "DELETE FROM model_call"],
-    ids=["cost", "raw", "row"],
+    [
+        "UPDATE model_call SET input_tokens = 0",
+        "UPDATE model_call SET question = 'another'",
+        "UPDATE model_call SET raw = 'better'",
+        "DELETE FROM model_call",
+    ],
+    ids=["cost", "question", "raw", "row"],
 )
 def test_the_record_is_never_rewritten_nor_removed(change):
     make_call(outcome="rejected", raw="no JSON", input_tokens=5)

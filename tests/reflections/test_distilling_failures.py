@@ -10,12 +10,12 @@ from reflections.services import find_candidates, retry_cluster, survey
 from reflections.services.asking import BudgetSpent
 from reflections.services.candidates import NotDrafted
 from tests.factories import make_memory
-from tests.llm.server import answer, arguments, cut_off, prose, refusal, status, thinking
+from tests.llm.server import answer, arguments, cut_off, prose, refusal, slow, status, thinking
 from tests.reflections.distilling import distillate, make_clusters, rows_of, searched
 from tests.reflections.factories import STAMP, make_episodes, pairwise, person
 from tests.reflections.stepping import run_step
 from zeromemory.embedding import get_embedder
-from zeromemory.llm import ModelBusy, ModelUnavailable
+from zeromemory.llm import ModelBusy, ModelTimedOut, ModelUnavailable
 
 pytestmark = pytest.mark.django_db
 
@@ -163,6 +163,32 @@ def test_a_model_that_does_not_answer_stops_the_search_and_is_no_failure_of_the_
     assert Candidate.objects.count() == 1
     assert ModelCall.objects.count() == 2
     assert not FailedCluster.objects.exists()
+
+
+@pytest.mark.parametrize("refused", [status(400), status(413), refusal("")], ids=["refused", "too long", "filtered"])
+def test_a_question_that_cannot_be_asked_is_a_failure_of_its_cluster_and_the_others_are_drafted(
+    scope, model_server, refused
+):
+    make_clusters(scope, 3)
+    model_server.will(distillate(), refused, distillate())
+    with pytest.raises(NotDrafted, match=r"^1 of the clusters could not be drafted"):
+        find_candidates(scope=scope, stamp=STAMP)
+    assert Candidate.objects.count() == 2
+    (failed,) = FailedCluster.objects.all()
+    assert (failed.failures, failed.call.outcome, failed.call.raw) == (1, "refused", "")
+
+
+def test_a_cluster_that_is_not_answered_in_time_three_times_is_parked(scope, model_server, settings):
+    settings.MODEL_TIMEOUT = 0.3
+    make_clusters(scope, 2)
+    model_server.will(*[slow(5, distillate())] * 3, distillate())
+    for failures in (1, 2):
+        with pytest.raises(ModelTimedOut):
+            find_candidates(scope=scope, stamp=STAMP)
+        assert FailedCluster.objects.get().failures == failures
+    with pytest.raises(NotDrafted, match="the same question 3 times"):
+        find_candidates(scope=scope, stamp=STAMP)
+    assert FailedCluster.objects.parked().count() == Candidate.objects.count() == 1
 
 
 @pytest.mark.behaviour("F40")

@@ -25,7 +25,14 @@ from zeromemory.llm.contracts import (
     UsefulnessVerdicts,
     WorldFactVerdict,
 )
-from zeromemory.llm.errors import ModelBusy, ModelError, ModelRejected, ModelUnavailable
+from zeromemory.llm.errors import (
+    ModelBusy,
+    ModelError,
+    ModelRejected,
+    ModelTimedOut,
+    ModelUnavailable,
+    QuestionRefused,
+)
 
 __all__ = [
     "Answer",
@@ -46,9 +53,11 @@ __all__ = [
     "ModelChoice",
     "ModelError",
     "ModelRejected",
+    "ModelTimedOut",
     "ModelUnavailable",
     "Output",
     "PairVerdict",
+    "QuestionRefused",
     "Sentence",
     "Usefulness",
     "UsefulnessVerdicts",

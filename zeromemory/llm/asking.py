@@ -27,7 +27,8 @@ class Answer[T: Output]:
 def ask[T: Output](question: Contract[T], *, choice: ModelChoice | None = None) -> Answer[T]:
     """The answer of the configured model, or of *choice*. Blocks for as long as the time-out allows.
 
-    Raises a ModelError: ModelUnavailable, ModelBusy or ModelRejected. Not for coroutines.
+    Raises a ModelError: ModelUnavailable (ModelTimedOut), ModelBusy or ModelRejected (QuestionRefused). Not for
+    coroutines.
     """
     chosen = choice or model_in_use()
     if chosen is None:

@@ -38,6 +38,13 @@ class ModelUnavailable(ModelError):
     """No answer came: network, time-out, a failing server, a refused key, or no model at all."""
 
 
+class ModelTimedOut(ModelUnavailable):
+    """No answer came in time: the server is slow, or this question is too much for it."""
+
+    def __init__(self, message: str, *, spent: Spent | None = None) -> None:
+        super().__init__(message, spent=spent, retryable=True)
+
+
 class ModelBusy(ModelError):
     """The provider asked to wait longer than a job should."""
 
@@ -52,3 +59,15 @@ class ModelRejected(ModelError):
         super().__init__(message, spent=spent)
         self.raw = tuple(spent.raw)
         self.reasons = reasons
+
+
+class QuestionRefused(ModelRejected):
+    """This one question cannot be asked: it is too long, or it was refused; others may well be answered.
+
+    ``may_be_settings`` is true where the server does not say why, so that it may refuse every question.
+    """
+
+    def __init__(self, message: str, *, spent: Spent, may_be_settings: bool = False) -> None:
+        super().__init__(message, spent=spent)
+        self.raw = ()
+        self.may_be_settings = may_be_settings

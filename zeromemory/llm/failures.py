@@ -10,7 +10,15 @@ from pydantic_ai import exceptions as library
 
 from zeromemory.lib.unseen import with_marks
 from zeromemory.llm.choice import ModelChoice
-from zeromemory.llm.errors import ModelBusy, ModelError, ModelRejected, ModelUnavailable, Spent
+from zeromemory.llm.errors import (
+    ModelBusy,
+    ModelError,
+    ModelRejected,
+    ModelTimedOut,
+    ModelUnavailable,
+    QuestionRefused,
+    Spent,
+)
 
 LONGEST_REASON: Final = 500  # characters
 LONGEST_QUOTE: Final = 200  # characters of the server's own words in our message
@@ -19,13 +27,24 @@ CHECK_NAMES: Final = "Check the model's name in ZEROMEMORY_MODEL and the address
 CHECK_KEY: Final = "Check ZEROMEMORY_MODEL_KEY, or the provider's own variable for its key."
 CHECK_SERVER: Final = "Check the network, that the server runs, and ZEROMEMORY_MODEL_BASE_URL."
 TRY_LATER: Final = "Try again later."
+IF_ALWAYS: Final = f"If it refuses every question: {CHECK_NAMES}"
+
+OF_THE_REQUEST: Final = (400, 413, 422)  # statuses that speak of the content of a request
+TOO_LARGE: Final = 413
+# what some providers send with such a status, though it concerns every question
+OF_THE_SETTINGS: Final = (
+    library.ModelAuthenticationError,
+    library.ModelQuotaExceededError,
+    library.ModelNotFoundError,
+    library.ModelRateLimitError,
+)
+FILTERED: Final = "content_filter"  # the code of a provider that refuses what a question quotes
 
 # the first that fits: kind of error, sentence, advice, whether the same question may succeed later
 UNAVAILABLE: Final[list[tuple[type[Exception], str, str, bool]]] = [
     (library.ModelAuthenticationError, "refused the key", CHECK_KEY, False),
     (library.ModelQuotaExceededError, "has no credit left for this key", "Top up the account.", False),
     (library.ModelNotFoundError, "does not know the model or the address", CHECK_NAMES, False),
-    (library.ModelContextWindowExceededError, "cannot read so long a question", "Name a model that reads more.", False),
     (library.ModelRequestRejectedError, "refused the request", CHECK_NAMES, False),
     (library.ModelConnectionError, "cannot be reached", CHECK_SERVER, True),
     (library.ModelServerError, "is failing", TRY_LATER, True),
@@ -43,23 +62,39 @@ class Failure:
     spent: Spent
     reasons: list[str] = field(default_factory=list)
 
-    def of_time(self) -> ModelUnavailable:
+    def of_time(self) -> ModelTimedOut:
         message = (
             f"{self.choice.name} did not answer within {self.choice.timeout:g} seconds. "
             "Check that its server is not overloaded, or raise ZEROMEMORY_MODEL_TIMEOUT."
         )
-        return ModelUnavailable(message, spent=self.spent, retryable=True)
+        return ModelTimedOut(message, spent=self.spent)
 
     def of(self, error: Exception) -> ModelError:
         if isinstance(error, library.ModelTimeoutError):
             return self.of_time()
         if isinstance(error, library.ModelRateLimitError):
             return ModelBusy(f"{self.choice.name} asks to wait{self._words(error)}. {TRY_LATER}", spent=self.spent)
+        return self._of_question(error) or self._of_model(error) or self._unusable(error)
+
+    def _of_question(self, error: Exception) -> QuestionRefused | None:
+        status, code = getattr(error, "status_code", None), getattr(error, "provider_error_code", None)
+        if isinstance(error, library.ModelContextWindowExceededError) or status == TOO_LARGE:
+            what, advice = "cannot read so long a question", "Name a model that reads more."
+        elif isinstance(error, library.ContentFilterError) or code == FILTERED:
+            what, advice = "refuses what this question quotes", "Others may be answered."
+        elif status in OF_THE_REQUEST and not isinstance(error, OF_THE_SETTINGS):
+            what, advice = "refused the question", IF_ALWAYS
+        else:
+            return None
+        message = f"{self.choice.name} {what}{self._words(error)}. {advice}"
+        return QuestionRefused(message, spent=self.spent, may_be_settings=advice == IF_ALWAYS)
+
+    def _of_model(self, error: Exception) -> ModelUnavailable | None:
         for kind, what, advice, retryable in UNAVAILABLE:
             if isinstance(error, kind):
                 message = f"{self.choice.name} {what}{self._words(error)}. {advice}"
                 return ModelUnavailable(message, spent=self.spent, retryable=retryable)
-        return self._unusable(error)
+        return None
 
     def _unusable(self, error: Exception) -> ModelError:
         if not self.spent.raw:  # what came back was no answer of this protocol, so nothing can be read from it

@@ -1,0 +1,1 @@
+DROP TRIGGER model_call_keeps_question ON model_call;
