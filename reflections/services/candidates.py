@@ -39,19 +39,21 @@ class NotDrafted(ModelError):
     """The model gave no usable answer about some clusters; the others were drafted."""
 
 
-def find_candidates(*, scope: Scope, run: Run | None = None, stamp: Stamp | None = None) -> int:
+def find_candidates(*, scope: Scope, run: Run | None = None, stamp: Stamp | None = None, may_ask: bool = True) -> int:
     """Propose a draft for each cluster of the scope; the number of new candidates that wait for a person.
 
     Vectors of *stamp* are compared, by default those of the configured embedder. With *run*, its progress is kept.
     A cluster that another run claimed meanwhile is passed over. Raises EmbedderError without an embedder; ModelError
-    where the model does not answer, after keeping what was made. With a model no transaction may be open.
+    where the model does not answer, after keeping what was made. With a model no transaction may be open. Without
+    *may_ask* every draft quotes its episodes, and no model is asked.
     """
+    asks = may_ask and is_model_configured()
     made, failures = 0, list[ModelRejected]()
     for group in survey(scope, stamp):
         _note(run, episodes_seen=F("episodes_seen") + len(group.episodes))
         for cluster in group.clusters:
             try:
-                candidate = _propose(scope, cluster, group.episodes, run)
+                candidate = _propose(scope, cluster, group.episodes, run, asks=asks)
             except ModelRejected as error:
                 failures.append(error)
                 continue
@@ -84,13 +86,15 @@ def _raise_about(failures: Sequence[ModelRejected]) -> None:
         )
 
 
-def _propose(scope: Scope, cluster: Cluster, episodes: Mapping[UUID, Episode], run: Run | None) -> Candidate | None:
+def _propose(
+    scope: Scope, cluster: Cluster, episodes: Mapping[UUID, Episode], run: Run | None, *, asks: bool
+) -> Candidate | None:
     """The new candidate; None when a member was claimed or retired meanwhile, or there are no words to draft from."""
     members = _free(cluster)
     if members is None:
         return None
     # Asking takes seconds to minutes, so nothing is held meanwhile; whether the members are free is seen again below.
-    draft = _asked(scope, members, run) if is_model_configured() else _quoted(members, cluster, episodes)
+    draft = _asked(scope, members, run) if asks else _quoted(members, cluster, episodes)
     if not draft.content and not draft.refused:
         return None
     try:

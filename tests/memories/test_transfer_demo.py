@@ -26,6 +26,7 @@ from memories.transfer.jsonl import Jsonl
 from reflections.models import Candidate
 from tests.conftest import write_shipped_configuration
 from tests.factories import make_member, make_memory, make_scope, make_user
+from tests.llm.server import status
 from tests.memories.carrying import erase_everything
 
 FADING = [kind for kind, rule in ranking.KIND_DEFAULTS.items() if rule.half_life_days < 400]
@@ -182,6 +183,14 @@ def test_reflections_wait_after_loading_each_about_one_recurring_incident(owner)
     assert all(len(topics(candidate)) == 1 for candidate in candidates)
     assert not Memory.objects.live().filter(embedded_at__isnull=True).exists()
     assert "0 memories loaded, 210 there already.\n0 new reflections" in run()
+
+
+@pytest.mark.django_db
+def test_a_configured_model_is_not_asked_about_the_demo(owner, model_server):
+    model_server.always(status(401))
+    assert "new reflections wait for you." in run()
+    assert {candidate.origin for candidate in Candidate.objects.all()} == {"extractive"}
+    assert model_server.requests == []
 
 
 @pytest.mark.django_db

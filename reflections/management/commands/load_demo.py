@@ -43,7 +43,8 @@ class Command(BaseCommand):
 def _reflect(scopes: list[Scope]) -> str:
     if get_embedder() is not None and (waiting := _embedded(scopes)):
         return f"{waiting:,} memories still wait for the embedder; look for clusters on the page when it is done."
-    found = sum(find_candidates(scope=scope) for scope in scopes)
+    # A demo spends no tokens that nobody asked for, and works while a configured model does not.
+    found = sum(find_candidates(scope=scope, may_ask=False) for scope in scopes)
     return f"{found:,} new reflections wait for you."
 
 
