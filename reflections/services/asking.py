@@ -57,7 +57,7 @@ def ask[T: Output](
     call = ModelCall(job=job, scope=scope, run_id=run_id, model=model_name(), question=key_of(question))
     began = time.monotonic()
     try:
-        answer = llm.ask(question)
+        answer = llm.ask(question, mask=masked)
     except ModelError as error:
         _keep_failure(call, error, began)
         raise _laid_on_whom(call, error) from error

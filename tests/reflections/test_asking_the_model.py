@@ -20,6 +20,8 @@ from zeromemory.llm import (
     ModelUnavailable,
     QuestionRefused,
     Sentence,
+    failures,
+    patience,
 )
 
 pytestmark = pytest.mark.django_db
@@ -71,6 +73,35 @@ def test_secrets_that_the_model_writes_are_masked_in_what_is_kept(model_server):
         ask(QUESTION, job="reflection")
     assert SECRET not in ModelCall.objects.get().raw
     assert "ghp_…" in ModelCall.objects.get().raw
+
+
+@pytest.mark.behaviour("F34")
+def test_a_secret_at_the_edge_of_what_is_kept_is_masked_too(model_server):
+    room = patience.LONGEST_RAW - len(SECRET) // 2
+    model_server.always(prose(f"{'so ' * 3000}"[: room - 1] + f" {SECRET}"))
+    with pytest.raises(ModelRejected):
+        ask(QUESTION, job="reflection")
+    assert SECRET[:12] not in ModelCall.objects.get().raw
+
+
+@pytest.mark.behaviour("F34")
+@pytest.mark.parametrize("before", range(failures.LONGEST_QUOTE - len(SECRET), failures.LONGEST_QUOTE, 9))
+def test_a_secret_at_the_edge_of_a_quoted_refusal_is_masked_too(model_server, before):
+    model_server.always(status(401, message=f"{'x' * (before - 1)} {SECRET}"))
+    with pytest.raises(ModelUnavailable) as raised:
+        ask(QUESTION, job="reflection")
+    assert SECRET[:6] not in str(raised.value)
+    assert SECRET[:6] not in ModelCall.objects.get().reason
+
+
+@pytest.mark.behaviour("F34")
+def test_a_secret_at_the_edge_of_a_complaint_is_masked_too(model_server):
+    field = f"{'x' * (failures.LONGEST_REASON - 20)} {SECRET}"
+    model_server.always(answer(ANSWER.model_dump(mode="json") | {field: 1}))
+    with pytest.raises(ModelRejected) as raised:
+        ask(QUESTION, job="reflection")
+    assert all(len(reason) > failures.LONGEST_REASON - 20 for reason in raised.value.reasons)
+    assert SECRET[:6] not in "".join(raised.value.reasons)
 
 
 @pytest.mark.behaviour("F34")

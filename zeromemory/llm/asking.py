@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from zeromemory.llm.choice import ModelChoice, model_in_use
 from zeromemory.llm.contract import Contract, Output
-from zeromemory.llm.errors import ModelUnavailable, Spent
+from zeromemory.llm.errors import Mask, ModelUnavailable, Spent
 
 logger = logging.getLogger(__name__)
 
@@ -24,8 +24,9 @@ class Answer[T: Output]:
     raw: str
 
 
-def ask[T: Output](question: Contract[T], *, choice: ModelChoice | None = None) -> Answer[T]:
-    """The answer of the configured model, or of *choice*. Blocks for as long as the time-out allows.
+def ask[T: Output](question: Contract[T], *, choice: ModelChoice | None = None, mask: Mask = str) -> Answer[T]:
+    """The answer of the configured model, or of *choice*. Blocks for as long as the time-out allows. *mask* takes the
+    secrets out of what is quoted of it: ``raw``, messages and reasons.
 
     Raises a ModelError: ModelUnavailable (ModelTimedOut), ModelBusy or ModelRejected (QuestionRefused). Not for
     coroutines.
@@ -33,10 +34,11 @@ def ask[T: Output](question: Contract[T], *, choice: ModelChoice | None = None) 
     chosen = choice or model_in_use()
     if chosen is None:
         raise ModelUnavailable("No model is configured. Name one in ZEROMEMORY_MODEL.")
-    from zeromemory.llm.conversation import converse  # here, because it imports the model libraries
+    from zeromemory.llm.conversation import converse  # here, because these import the model libraries
+    from zeromemory.llm.failures import Failure
 
     spent = Spent()
-    value = converse(question, chosen, spent)
+    value = converse(question, chosen, Failure(chosen, spent, mask))
     logger.info("%s answered: %d + %d tokens", chosen.name, spent.input_tokens, spent.output_tokens)
     return Answer(
         value=value,

@@ -13,7 +13,6 @@ from pydantic_ai.settings import ModelSettings
 
 from zeromemory.llm.choice import ModelChoice
 from zeromemory.llm.contract import Contract, Output, UnusableAnswer
-from zeromemory.llm.errors import Spent
 from zeromemory.llm.failures import Failure
 from zeromemory.llm.fencing import Fence
 from zeromemory.llm.patience import PatientModel
@@ -27,20 +26,19 @@ MORE_TRIES: Final = 2  # after an answer that cannot be used
 MOST_ANSWER_TOKENS: Final = 8192  # of one answer, thinking included
 
 
-def converse[T: Output](question: Contract[T], choice: ModelChoice, spent: Spent) -> T:
-    """Counts into *spent* as it goes, so that a failure knows its cost. Raises a ModelError."""
-    return asyncio.run(_converse(question, choice, spent))
+def converse[T: Output](question: Contract[T], choice: ModelChoice, failure: Failure) -> T:
+    """Counts into what *failure* has spent as it goes, so that it knows its cost. Raises a ModelError."""
+    return asyncio.run(_converse(question, choice, failure))
 
 
-async def _converse[T: Output](question: Contract[T], choice: ModelChoice, spent: Spent) -> T:
+async def _converse[T: Output](question: Contract[T], choice: ModelChoice, failure: Failure) -> T:
     fence = question.fence()
-    failure = Failure(choice, spent)
     try:
         async with (
             asyncio.timeout(choice.timeout),
             _client(choice) as client,
         ):
-            model = PatientModel(model_of(choice, client), spent, failure.reasons)
+            model = PatientModel(model_of(choice, client), failure.spent, failure.reasons, failure.mask)
             answer: Any = await _agent(question, model, fence).run(question.prompt(fence), infer_name=False)
             return answer.output  # type: ignore[no-any-return]  # the agent was built for this contract
     except TimeoutError as error:

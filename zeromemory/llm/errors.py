@@ -1,6 +1,9 @@
 """Why a model gave no answer. Each message is a sentence a person can act on, and each error counts what it cost."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+
+type Mask = Callable[[str], str]  # a text without the secrets in it
 
 
 @dataclass(slots=True)

@@ -11,6 +11,7 @@ from pydantic_ai import exceptions as library
 from zeromemory.lib.unseen import with_marks
 from zeromemory.llm.choice import ModelChoice
 from zeromemory.llm.errors import (
+    Mask,
     ModelBusy,
     ModelError,
     ModelRejected,
@@ -56,10 +57,12 @@ UNAVAILABLE: Final[list[tuple[type[Exception], str, str, bool]]] = [
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One conversation's way of failing. *reasons* is filled while it goes on."""
+    """One conversation's way of failing. *reasons* is filled while it goes on. What a machine said is masked whole and
+    cut then, because nobody knows the first half of a secret for one."""
 
     choice: ModelChoice
     spent: Spent
+    mask: Mask
     reasons: list[str] = field(default_factory=list)
 
     def of_time(self) -> ModelTimedOut:
@@ -100,7 +103,7 @@ class Failure:
         if not self.spent.raw:  # what came back was no answer of this protocol, so nothing can be read from it
             message = f"{self.choice.name} answered with something else than a model's answer{self._words(error)}."
             return ModelUnavailable(f"{message} {CHECK_NAMES}", spent=self.spent)
-        reasons = (*self.reasons, reason(error))
+        reasons = (*self.reasons, reason(error, self.mask))
         message = f"{self.choice.name} gave {len(self.spent.raw)} answers that cannot be used. The last: {reasons[-1]}"
         return ModelRejected(message, spent=self.spent, reasons=reasons)
 
@@ -109,7 +112,7 @@ class Failure:
         said = _words_of(getattr(error, "body", None)) or _words_of(str(error))
         for key in filter(None, (self.choice.key, self.choice.key_elsewhere)):
             said = said.replace(key, "***")
-        said = with_marks(" ".join(said.split()))[:LONGEST_QUOTE]
+        said = _in_one_line(said, self.mask)[:LONGEST_QUOTE]
         status = getattr(error, "status_code", None)
         quoted = ": ".join(piece for piece in (str(status or ""), said) if piece)
         return f" ({quoted})" if quoted else ""
@@ -122,18 +125,22 @@ def _words_of(body: object) -> str:
     return body if isinstance(body, str) else ""
 
 
-def reason(error: BaseException) -> str:
+def _in_one_line(text: str, mask: Mask) -> str:
+    return mask(with_marks(" ".join(mask(text).split())))
+
+
+def reason(error: BaseException, mask: Mask) -> str:
     """Why an answer could not be used."""
     cause = error.__cause__
     retry = getattr(cause, "tool_retry", None)
-    return complaint(retry.content if retry is not None else cause or error)
+    return complaint(retry.content if retry is not None else cause or error, mask)
 
 
-def complaint(content: object) -> str:
+def complaint(content: object, mask: Mask) -> str:
     """The library's description of what is wrong with an answer, in one line of bounded length."""
     if isinstance(content, list):
         content = "; ".join(map(_detail, content))
-    return with_marks(" ".join(str(content).split()))[:LONGEST_REASON]
+    return _in_one_line(str(content), mask)[:LONGEST_REASON]
 
 
 def _detail(problem: Mapping[str, Any]) -> str:

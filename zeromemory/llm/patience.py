@@ -23,7 +23,7 @@ from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
 
-from zeromemory.llm.errors import Spent
+from zeromemory.llm.errors import Mask, Spent
 from zeromemory.llm.failures import complaint
 
 WAITS: Final = [0.5, 2.0]  # seconds before the second and the third request
@@ -35,10 +35,11 @@ UNREADABLE: Final = (TypeError, ValueError, AttributeError, LookupError)
 
 
 class PatientModel(WrapperModel):
-    def __init__(self, wrapped: Model, spent: Spent, reasons: list[str]) -> None:
+    def __init__(self, wrapped: Model, spent: Spent, reasons: list[str], mask: Mask) -> None:
         super().__init__(wrapped)
         self._spent = spent
         self._reasons = reasons
+        self._mask = mask
 
     async def request(
         self,
@@ -47,7 +48,7 @@ class PatientModel(WrapperModel):
         model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
         if len(messages) > 1:
-            self._reasons.append(_complaints(messages[-1]))
+            self._reasons.append(_complaints(messages[-1], self._mask))
         waits = iter(WAITS)
         while True:
             self._spent.requests += 1
@@ -63,7 +64,7 @@ class PatientModel(WrapperModel):
         response = replace(response, parts=[_as_json(part) for part in response.parts])
         self._spent.input_tokens += response.usage.input_tokens
         self._spent.output_tokens += response.usage.output_tokens
-        self._spent.raw.append(_storable(said(response))[:LONGEST_RAW])
+        self._spent.raw.append(self._mask(_storable(said(response)))[:LONGEST_RAW])
         return response
 
 
@@ -110,6 +111,6 @@ def _sendable(value: Any) -> Any:
     return [_sendable(held) for held in value] if isinstance(value, list) else value
 
 
-def _complaints(last: ModelMessage) -> str:
+def _complaints(last: ModelMessage, mask: Mask) -> str:
     """Why the answer before could not be used, as it is told to the model."""
-    return "; ".join(complaint(getattr(part, "content", "")) for part in last.parts)
+    return "; ".join(complaint(getattr(part, "content", ""), mask) for part in last.parts)
