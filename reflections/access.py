@@ -25,9 +25,14 @@ def run_for(actor: Actor, run_id: str | uuid.UUID) -> Run:
         raise NotFound("There is no such run here. Check the address.") from error
 
 
-def dispute_for(actor: Actor, dispute_id: str | uuid.UUID) -> Dispute:
-    """A dispute of a scope the actor may read; NotFound for everything else, malformed ids included."""
+def dispute_for(actor: Actor, dispute_id: str | uuid.UUID, *, characters: int | None = None) -> Dispute:
+    """A dispute of a scope the actor may read; NotFound for everything else, malformed ids included.
+
+    With *characters* it comes as from ``opening()``, without the whole texts.
+    """
+    rows = Dispute.objects.visible_to(actor)
+    rows = rows.whole() if characters is None else rows.opening(characters)
     try:
-        return Dispute.objects.visible_to(actor).whole().get(pk=uuid.UUID(str(dispute_id)))
+        return rows.get(pk=uuid.UUID(str(dispute_id)))
     except (ValueError, Dispute.DoesNotExist) as error:
         raise NotFound(NO_DISPUTE) from error

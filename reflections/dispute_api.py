@@ -25,7 +25,7 @@ PAGE_SIZE = 50
 @router.post(
     "/memories/{memory_id}/challenge",
     response={200: shapes.ChallengeOut, **ERRORS},
-    summary="Say that a memory misled; it stays, flagged until somebody settles it, and ranks lower unless it is upheld",
+    summary="Say that a memory misled; it stays, flagged until somebody settles it, and lower unless it is upheld",
 )
 def challenge_memory(request: HttpRequest, memory_id: str, body: shapes.ChallengeIn | None = None) -> Any:
     actor = acting(request)
@@ -48,9 +48,9 @@ def list_disputes(
         rows = rows.filter(type=type)
     if cursor:
         rows = rows.after(_place(cursor))
-    page = list(rows.whole().oldest_first()[: PAGE_SIZE + 1])
+    page = list(rows.opening().oldest_first()[: PAGE_SIZE + 1])
     next_cursor = str(page[PAGE_SIZE - 1].pk) if len(page) > PAGE_SIZE else None
-    return {"disputes": [shapes.answer(dispute) for dispute in page[:PAGE_SIZE]], "next_cursor": next_cursor}
+    return {"disputes": [shapes.listed(dispute) for dispute in page[:PAGE_SIZE]], "next_cursor": next_cursor}
 
 
 def _place(cursor: str) -> UUID:

@@ -10,6 +10,7 @@ from ninja import Schema
 from pydantic import Field, StrictBool
 
 from memories.api.shapes import Request, Text
+from memories.headlines import headline
 from memories.models import Memory
 from reflections.models import Dispute
 from reflections.models.disputes import EVIDENCE_LENGTH
@@ -128,11 +129,25 @@ _AS_STORED = (
 
 
 def answer(dispute: Dispute) -> dict[str, Any]:
+    return _row(dispute) | {
+        "subject": _whole(dispute.subject),
+        "other": _whole(dispute.other) if dispute.other else None,
+    }
+
+
+def listed(dispute: Dispute) -> dict[str, Any]:
+    """Without the texts; of a row from ``opening()``."""
+    subject, other = dispute.subject_opening, dispute.other_opening  # type: ignore[attr-defined]  # annotated
+    return _row(dispute) | {
+        "subject": _side(dispute.subject, subject),
+        "other": _side(dispute.other, other) if dispute.other else None,
+    }
+
+
+def _row(dispute: Dispute) -> dict[str, Any]:
     return {name: getattr(dispute, name) for name in _AS_STORED} | {
         "id": dispute.pk,
         "scope": dispute.scope.slug,
-        "subject": _side(dispute.subject),
-        "other": _side(dispute.other) if dispute.other else None,
         "proposed_winner": dispute.proposed_winner_id,
         "winner": dispute.winner_id,
         "merged": dispute.merged_id,
@@ -141,13 +156,16 @@ def answer(dispute: Dispute) -> dict[str, Any]:
     }
 
 
-def _side(memory: Memory) -> dict[str, Any]:
+def _whole(memory: Memory) -> dict[str, Any]:
+    return _side(memory, memory.content) | {"content": memory.content}
+
+
+def _side(memory: Memory, text: str) -> dict[str, Any]:
     return {
         "id": memory.pk,
         "kind": memory.kind,
         "state": memory.state,
-        "headline": memory.headline,
-        "content": memory.content,
+        "headline": headline(text),
         "provenance": memory.provenance,
         "pinned": memory.pinned,
         "created_at": memory.created_at,
@@ -156,7 +174,7 @@ def _side(memory: Memory) -> dict[str, Any]:
 
 def bulk_answer(settled: Settled) -> dict[str, Any]:
     return {
-        "resolved": [answer(dispute) for dispute in settled.resolved],
+        "resolved": [listed(dispute) for dispute in settled.resolved],
         "skipped": settled.skipped,
         "failed": settled.failed,
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
@@ -70,7 +71,7 @@ def _by_policy(policy: str) -> BulkAct:
 
 def _each(act: Act) -> BulkAct:
     def many(actor: Actor, items: Sequence[Item], dry_run: bool) -> Tally:
-        return each(actor, items, dry_run, dispute_for, act)
+        return each(actor, items, dry_run, partial(dispute_for, characters=TITLE), act)
 
     return many
 
@@ -132,7 +133,7 @@ class DisputeSource(Source):
         }
 
     def load(self, actor: Actor, row_id: UUID) -> Dispute:
-        return dispute_for(actor, row_id)
+        return dispute_for(actor, row_id, characters=evidence.LONGEST_TYPED + 1)
 
     def is_open(self, row: Dispute) -> bool:
         return row.is_open

@@ -37,6 +37,7 @@ from reflections.wording import day
 SHOWN: Final = 6000  # characters of a text before it is cut; the memory's own page has all of it
 ALIKE_AT_LEAST: Final = 0.3  # share of the longer text that both have; below it marks would be all there is to see
 MOST_TIES: Final = 6
+LONGEST_TYPED: Final = 20_000  # characters of a text that a form is filled with; longer ones would come with each line
 
 type Bad = Mapping[str, Any]
 
@@ -88,6 +89,7 @@ def of_dispute(actor: Actor, row: Dispute, query: str, bad: Bad) -> dict[str, An
         "proposed": _proposed(row, query),
         "snooze_day": day(timezone.now() + timedelta(days=configuration.current().snooze_days)),
         "forms": _forms(row, bad),
+        "is_too_long": _both(row) is None,
         "refused": [form for act, form in bad.items() if isinstance(form, SettleForm)],
         "history": _history("dispute", row),
         "choices": [choice for side in row.sides for choice in _choices(row, side, query)] if row.is_pair else [],
@@ -148,7 +150,8 @@ def _history(type: str, row: Any) -> list[dict[str, Any]]:
 def _side(actor: Actor, row: Dispute, memory: Memory) -> dict[str, Any]:
     factor, faded = freshness(memory, ranking_rules(), timezone.now())
     links = [tie for tie in ties(memory, actor) if tie.type != "supersedes"]
-    text = memory.content[:SHOWN]
+    opening = _opening(row, memory)
+    text = opening[:SHOWN]
     return {
         "memory": memory,
         "word": side_word(row, memory).capitalize(),
@@ -156,7 +159,7 @@ def _side(actor: Actor, row: Dispute, memory: Memory) -> dict[str, Any]:
         "url": reverse("memory_detail", args=[memory.pk]),
         "text": text,
         "parts": [{"op": "same", "text": text}],
-        "is_cut": len(memory.content) > SHOWN,
+        "is_cut": len(opening) > SHOWN,
         "badge": STATE_BADGES.get(memory.state),
         "factor": factor,
         "faded": faded,
@@ -167,6 +170,12 @@ def _side(actor: Actor, row: Dispute, memory: Memory) -> dict[str, Any]:
         ],
         "more_ties": max(0, len(links) - MOST_TIES),
     }
+
+
+def _opening(row: Dispute, side: Memory) -> str:
+    """The text of *side* up to one character more than LONGEST_TYPED."""
+    name = "subject_opening" if side.pk == row.subject_id else "other_opening"
+    return str(getattr(row, name))
 
 
 def _memory_url(memory: Memory) -> str:
@@ -238,17 +247,18 @@ def _choice(row: Dispute, resolution: str, winner: Memory, query: str) -> dict[s
 
 
 def _forms(row: Dispute, bad: Bad) -> dict[str, Any]:
-    newest = row.sides[-1]
+    text = _both(row)
     fresh: dict[str, Any] = {
         "snooze": SnoozeForm(row=row.pk),
-        "merge": MergeForm(row=row.pk, initial={"text": _both(row)}) if row.is_pair else None,
+        "merge": MergeForm(row=row.pk, initial={"text": text}) if row.is_pair else None,
         "correct": None
-        if row.is_pair
-        else CorrectForm(row=row.pk, initial={"text": newest.content, "seen": newest.version}),
+        if row.is_pair or text is None
+        else CorrectForm(row=row.pk, initial={"text": text, "seen": row.subject.version}),
     }
     return fresh | {act: form for act, form in bad.items() if act in fresh}
 
 
-def _both(row: Dispute) -> str:
-    """To start from: the newer text below the older one."""
-    return "\n".join(side.content for side in row.sides)
+def _both(row: Dispute) -> str | None:
+    """To start from: the text, of two the newer below the older one; None above LONGEST_TYPED."""
+    text = "\n".join(_opening(row, side) for side in row.sides)
+    return text if len(text) <= LONGEST_TYPED else None

@@ -8,7 +8,10 @@ from uuid import UUID
 
 from django.db import models
 from django.db.models import Count, Q
+from django.db.models.functions import Left
 from django.utils import timezone
+
+from memories.querysets import OPENING
 
 if TYPE_CHECKING:
     from memories.access import Actor
@@ -76,7 +79,15 @@ class DisputeQuerySet(models.QuerySet):
 
     def whole(self) -> Self:
         """With the scope and the memories of both sides, in one query."""
-        return self.select_related("scope__owner", "subject", "other", "decided_by", "opened_by")
+        rows = self.select_related("scope__owner", "subject", "other", "decided_by", "opened_by")
+        return rows.defer("subject__verbatim", "other__verbatim")
+
+    def opening(self, characters: int = OPENING) -> Self:
+        """Like ``whole``, but of each text no more than its beginning, as ``subject_opening`` and ``other_opening``."""
+        rows = self.whole().defer("subject__content", "subject__verbatim", "other__content", "other__verbatim")
+        return rows.annotate(
+            subject_opening=Left("subject__content", characters), other_opening=Left("other__content", characters)
+        )
 
     def after(self, last: UUID) -> Self:
         """What was opened later; in the order of ``oldest_first``."""

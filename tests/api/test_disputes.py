@@ -150,6 +150,22 @@ def test_pages_of_disputes_follow_each_other(api, scope, monkeypatch):
     assert api.get("/disputes", cursor="x").json()["field"] == "cursor"
 
 
+def texts_read(act) -> list[str]:
+    """The statements that bring whole texts of memories along."""
+    with CaptureQueriesContext(connection) as captured:
+        act()
+    return [q["sql"] for q in captured if '"content", "' in q["sql"] or '"verbatim"' in q["sql"]]
+
+
+def test_a_list_of_disputes_brings_no_whole_text_along(api, scope):
+    make_pair(scope)
+    make_single(scope, memory=make_memory("Short.\nAnd the rest.", scope=scope))
+    assert texts_read(lambda: api.get("/disputes")) == []
+    rows = api.get("/disputes").json()["disputes"]
+    assert [row["subject"]["headline"] for row in rows] == ["The API listens on port 8080.", "Short."]
+    assert not any("content" in row["subject"] for row in rows)
+
+
 @pytest.mark.parametrize("query", [{"status": "open"}, {"type": "quarrel"}, {"scope": ""}])
 def test_a_filter_that_is_not_known_is_refused(api, query):
     assert api.get("/disputes", **query).status_code == 400
@@ -230,6 +246,8 @@ def test_in_bulk_each_dispute_settles_or_fails_for_itself(judge, scope):
         (str(foreign.pk), "not_found"),
     ]
     assert answer["skipped"] == []
+    assert [row["version"] for row in answer["resolved"]] == [2, 2]
+    assert not any("content" in row["subject"] for row in answer["resolved"])
 
 
 @pytest.mark.behaviour("Z38")

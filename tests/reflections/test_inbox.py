@@ -258,6 +258,27 @@ def test_both_memories_stand_side_by_side_with_what_differs_marked(mine, scope):
         assert words in evidence.text
 
 
+def test_no_form_is_filled_with_a_long_text(mine, scope):
+    long = make_memory("A very long story. " * 2000, scope=scope, age_days=2)
+    row = queued(long, make_memory("Its short end.", scope=scope))
+    shown = page(mine, f"?item=dispute.{row.pk}")
+    (merge,) = Html(shown).all("textarea", name="text")
+    assert merge.text.strip() == ""
+    assert "too long to start a merge from" in shown.text
+    assert len(shown.text) < 60_000
+
+    single = make_single(scope, memory=long)
+    shown = page(mine, f"?item=dispute.{single.pk}")
+    assert not Html(shown).all("textarea", name="text")
+    assert reverse("memory_edit", args=[long.pk]) in shown.text
+
+
+def test_a_form_is_filled_with_what_fits(mine, scope):
+    row = make_single(scope, memory=make_memory("x" * 20_000, scope=scope))
+    (correct,) = Html(page(mine, f"?item=dispute.{row.pk}")).all("textarea", name="text")
+    assert correct.text.strip() == "x" * 20_000
+
+
 def test_texts_that_share_too_little_are_not_marked(mine, scope):
     queued(make_memory("Cats sleep.", scope=scope, age_days=1), make_memory("Rotate all keys weekly!", scope=scope))
     response = page(mine)

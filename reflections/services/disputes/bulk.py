@@ -13,6 +13,7 @@ from django.db import transaction
 from memories.access import Actor
 from memories.errors import ValidationFailed, ZeroMemoryError
 from memories.models import Memory
+from memories.querysets import OPENING
 from reflections.access import dispute_for
 from reflections.models import Dispute
 from reflections.services.disputes.settling import resolve
@@ -41,7 +42,8 @@ class Failure:
 
 @dataclass(slots=True)
 class Settled:
-    """``skipped``: the policy says nothing about them. ``failed``: refused, each with its reason."""
+    """``resolved`` come as from ``opening()``. ``skipped``: the policy says nothing about them. ``failed``: refused,
+    each with its reason."""
 
     resolved: list[Dispute] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
@@ -104,22 +106,22 @@ def _as_asked(ask: Ask, row: Dispute) -> Ask:
 
 def _one(actor: Actor, dispute: str | uuid.UUID, asked: Callable[[Dispute], Ask | None], settled: Settled) -> None:
     try:
-        row = dispute_for(actor, dispute)
+        row = dispute_for(actor, dispute, characters=OPENING)
         ask = asked(row)
         if ask is None:
             settled.skipped.append(str(row.pk))
             return
-        settled.resolved.append(
-            resolve(
-                actor=actor,
-                dispute=row,
-                version=ask.version,
-                resolution=ask.resolution,
-                winner=ask.winner,
-                text=ask.text,
-                reason=ask.reason,
-            )
+        resolve(
+            actor=actor,
+            dispute=row,
+            version=ask.version,
+            resolution=ask.resolution,
+            winner=ask.winner,
+            text=ask.text,
+            reason=ask.reason,
         )
+        # Read anew, for the rows that were decided about hold whole texts.
+        settled.resolved.append(dispute_for(actor, row.pk, characters=OPENING))
     except ZeroMemoryError as error:
         settled.failed.append(Failure(str(dispute), error.code, error.message))
 
