@@ -90,7 +90,12 @@ class Dispute(models.Model):
         Memory, on_delete=models.CASCADE, null=True, blank=True, related_name="+", help_text="The side that stayed."
     )
     merged = models.ForeignKey(
-        Memory, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", help_text="What both became."
+        Memory,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="What both, or a corrected one, became.",
     )
     decided_at = models.DateTimeField(null=True, blank=True)
     decided_by = models.ForeignKey(
@@ -99,7 +104,9 @@ class Dispute(models.Model):
     decided_actor = models.CharField(max_length=200, blank=True, default="")
     reason = models.CharField(max_length=2000, blank=True, default="")
     retired = models.JSONField(
-        default=list, blank=True, help_text="[{memory, at, updated_at}] that the decision retired, to undo it by."
+        default=list,
+        blank=True,
+        help_text="To undo by: [{memory, at, updated_at}] retired, or [{memory, version, updated_at}] refiled.",
     )
     former_kind = models.CharField(
         max_length=16, choices=Kind, blank=True, default="", db_default="", help_text="Before the decision refiled it."
