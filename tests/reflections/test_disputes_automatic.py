@@ -1,12 +1,24 @@
 """What is done without anybody asking: never to what is pinned or protected, always told by whom, always reversible."""
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from memories import services as memory_services
 from memories.models import AuditEntry, Link, Memory
 from reflections.ladder import Relation, Verdict, decide
 from reflections.models import Dispute
-from reflections.services.disputes import act_automatically, carry_out, pair_of, resolve, snooze, sweep_stale, undo
+from reflections.services.disputes import (
+    act_automatically,
+    automatic,
+    carry_out,
+    pair_of,
+    resolve,
+    snooze,
+    sweep_stale,
+    undo,
+)
 from tests.factories import make_memory, make_scope
 from tests.reflections.disputing import NEW, OLD, make_pair, make_single, queued, states
 from tests.reflections.factories import person
@@ -158,6 +170,18 @@ def test_the_sweep_dismisses_what_is_moot_and_touches_no_memory(owner, scope):
     assert set(swept) == {moot, single, snoozed}
     assert set(Dispute.objects.filter(status="pending")) == {live, elsewhere}
     assert sweep_stale([scope]) == 0
+
+
+def test_the_sweep_takes_more_than_one_batch_each_in_its_own_transaction(scope, monkeypatch):
+    monkeypatch.setattr(automatic, "BATCH", 2)
+    rows = [make_single(scope, memory=make_memory(scope=scope)) for _ in range(5)]
+    Memory.objects.filter(disputes__in=rows).update(invalidated_at=timezone.now(), invalidated_actor="somebody")
+    with CaptureQueriesContext(connection) as captured:
+        assert sweep_stale([scope]) == 5
+    locks = [query["sql"] for query in captured if "FOR UPDATE" in query["sql"]]
+    assert len(locks) == 4
+    assert all("LIMIT 2" in sql for sql in locks)
+    assert Dispute.objects.filter(resolution="swept").count() == 5
 
 
 def test_what_was_swept_is_not_asked_again_and_can_be_reopened_once_both_live(owner, scope):

@@ -18,6 +18,7 @@ from reflections.services.disputes.rows import decide
 from reflections.services.disputes.settling import mark_of
 
 SWEEP: Final = "stale sweep"
+BATCH: Final = 200
 
 
 def carry_out(
@@ -125,10 +126,20 @@ def _queued(
 
 
 def sweep_stale(scopes: Sequence[Scope]) -> int:
-    """Dismiss what is open about memories that were retired meanwhile; how many there were. No memory is touched."""
+    """Dismiss what is open about memories that were retired meanwhile; how many there were. No memory is touched.
+
+    Each BATCH is a transaction of its own, so that nobody waits for the whole.
+    """
+    total = 0
+    while swept := _sweep_batch(scopes):
+        total += swept
+    return total
+
+
+def _sweep_batch(scopes: Sequence[Scope]) -> int:
     with writing():
-        stale = Dispute.objects.unsettled().with_dead_side().filter(scope__in=scopes)
-        rows = list(stale.select_for_update(of=("self",), skip_locked=True).select_related("scope").order_by("pk"))
+        stale = Dispute.objects.unsettled().with_dead_side().filter(scope__in=scopes).select_related("scope")
+        rows = list(stale.select_for_update(of=("self",), skip_locked=True).order_by("pk")[:BATCH])
         now = timezone.now()
         for row in rows:
             decide(
