@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from django.utils import timezone
 
+from memories import guard
 from memories.entities import EntitySpec, canonical_name
 from memories.errors import PayloadTooLarge, ValidationFailed
 from memories.models import Kind, Link, Provenance
@@ -99,6 +100,12 @@ def check_line(text: str, field: str) -> None:
     if len(text) > LENGTHS[field]:
         name = field.replace("_", " ")
         raise ValidationFailed(f"The {name} may have at most {LENGTHS[field]} characters.", field=field)
+
+
+def check_free_text(text: str, field: str) -> None:
+    """A line that somebody types beside a memory: no secrets either."""
+    check_line(text, field)
+    guard.refuse_secrets(text, field)
 
 
 def check_storable(text: Any, field: str) -> None:

@@ -59,7 +59,7 @@ def of_draft(actor: Actor, row: Candidate, query: str, bad: Bad) -> dict[str, An
         "question": f"Do these {len(shown['sources'])} episodes say this?",
         "state": _state(row.state, row.is_open, row.snoozed_until),
         "decider": shown["decided_by"] or "by itself",
-        "refused": [form for act, form in bad.items() if act == "approve"],
+        "refused": [form for act, form in bad.items() if act in ("approve", "dismiss")],
         "decided_at": row.decided_at,
         "outcome": DONE.get(row.state, ""),
         "may_decide": shown["may_decide"],

@@ -147,7 +147,8 @@ def _refused(
     if form is None:
         raise error
     field = "text" if error.field == "content" and "text" in form.fields else error.field
-    form.add_error(field if field in form.fields else None, error.message)
+    is_drawn = field in form.fields and field != "reason"  # no form of the inbox asks for a reason
+    form.add_error(field if is_drawn else None, error.message)
     return _answer(request, listing, item, 422, bad={action: form})
 
 

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from memories.access import actor_for_user
-from memories.models import Memory
+from memories.models import AuditEntry, Memory
 from memories.services import supersede
 from tests.factories import make_member, make_memory, make_scope, make_user
 
@@ -87,6 +87,20 @@ def test_forget_and_restore_are_attributed(api):
     assert api.post("/recall", {"query": "harbour light"}).json()["results"] == []
     assert api.post(f"/memories/{memory_id}/restore").json()["state"] == "live"
     assert len(api.post("/recall", {"query": "harbour light"}).json()["results"]) == 1
+
+
+@pytest.mark.behaviour("Z39")
+@pytest.mark.parametrize(
+    ("call", "field"), [("close", "reason"), ("close", "evidence"), ("forget", "reason"), ("restore", "reason")]
+)
+def test_a_secret_beside_a_memory_is_refused_and_not_repeated(api, call, field):
+    secret = "ghp_" + "Zq8" * 13
+    task = remember(api, kind="task").json()["id"]
+    answer = api.post(f"/memories/{task}/{call}", {field: f"See {secret}."})
+    assert answer.status_code == 400
+    assert answer.json()["message"].startswith(f"secret_content_rejected: {field} github_token ghp_…")
+    assert secret not in answer.content.decode() + str(list(AuditEntry.objects.values()))
+    assert api.get(f"/memories/{task}").json()["state"] == "live"
 
 
 @pytest.mark.behaviour("Z68")

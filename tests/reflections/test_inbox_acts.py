@@ -248,6 +248,28 @@ def test_a_reason_with_a_secret_settles_nothing_and_is_not_echoed(mine, scope):
     assert secret not in response.text
 
 
+@pytest.mark.parametrize(
+    ("make", "action", "sent"),
+    [
+        (make_pair, "merge", {"text": "It is {}."}),
+        (make_single, "correct", {"text": "It is {}.", "seen": 1}),
+        (make_candidate, "dismiss", {"reason": "It is {}."}),
+    ],
+    ids=["merge", "correct", "dismiss"],
+)
+def test_a_typed_text_with_a_secret_decides_nothing(mine, scope, make, action, sent):
+    secret = "ghp_" + "Zq8" * 13
+    row = make(scope)
+    before = list(Memory.objects.order_by("pk").values())
+    filled = {name: value.format(secret) if isinstance(value, str) else value for name, value in sent.items()}
+    response = act(mine, row, action, headers=HTMX, **filled)
+    assert response.status_code == 422
+    assert "secret_content_rejected" in response.text
+    assert now(row).version == 1
+    assert list(Memory.objects.order_by("pk").values()) == before
+    assert secret not in str(list(AuditEntry.objects.values()))
+
+
 def test_a_winner_that_is_no_side_is_refused(mine, scope):
     row = make_pair(scope)
     assert act(mine, row, "forget", winner=make_memory(scope=scope).pk).status_code == 422

@@ -18,7 +18,7 @@ from memories.services.audit import record
 from memories.services.edit import edit
 from memories.services.reinforcement import withdraw_challenge
 from memories.services.remember import remember
-from memories.services.validation import MOST_ENTITIES, check_line
+from memories.services.validation import MOST_ENTITIES, check_free_text
 from memories.services.writing import locked, writing
 from reflections.models import Dispute
 from reflections.services.disputes.rows import decide, held_open
@@ -214,8 +214,7 @@ def _written(decision: Decision, sides: list[Memory]) -> Memory:
 def _check(resolution: str, reason: str) -> None:
     if resolution not in RESOLUTIONS:
         raise ValidationFailed(f"The resolution must be one of {', '.join(RESOLUTIONS)}.", field="resolution")
-    check_line(reason, "reason")
-    guard.refuse_secrets(reason, "reason")
+    check_free_text(reason, "reason")
 
 
 def _hold_sides(actor: Actor, row: Dispute) -> None:
@@ -260,5 +259,6 @@ def _text(resolution: str, text: str | None) -> str:
         return ""
     if text is None or not text.strip():
         raise ValidationFailed("Write the text that both become.", field="text")
+    guard.refuse_secrets(text, "text")
     # Browsers send a textarea's lines with CRLF.
     return text.replace("\r\n", "\n").strip()
