@@ -20,6 +20,7 @@ from memories.moments import is_within_reach
 from memories.presentation import scope_names
 from reflections.inbox.registry import DECIDED, SNOOZED, TABS, WAITING, Entry, Item, Source
 from reflections.inbox.sources import all_sources
+from reflections.inbox.wording import UNOPENED
 
 PAGE: Final = 50
 MOST_AT_ONCE: Final = 200  # items of one bulk act, each a transaction of its own, within one request
@@ -98,7 +99,7 @@ class Listing:
         return self.count(tab=self.tab)
 
     def count(self, **wanted: Any) -> int:
-        """Rows under the filters, *wanted* in the place of those it names."""
+        """Rows under the filters, *wanted* in the place of those it names; decided ones on their own tab only."""
         chosen = self._chosen() | wanted
         return sum(
             n
@@ -107,11 +108,17 @@ class Listing:
         )
 
     def _counted(self) -> Counter[tuple[str, str, int, str]]:
-        """Every combination of tab, type, scope and kind with its rows; one query a source, once."""
+        """Every combination of tab, type, scope and kind with its rows; one query a source, once.
+
+        What is decided grows for ever, so that only its own tab counts it.
+        """
         if not self._tallies:
             for source in all_sources():
-                tab = Case(*(When(condition, then=Value(name)) for name, condition in source.tabs().items()))
+                tabs = source.tabs()
+                tab = Case(*(When(condition, then=Value(name)) for name, condition in tabs.items()))
                 rows = source.visible(self.actor).order_by().annotate(**source.columns(), e_tab=tab)
+                if self.tab != DECIDED:
+                    rows = rows.filter(tabs[WAITING] | tabs[SNOOZED])
                 for *values, n in rows.values_list("e_tab", "e_type", "scope_id", "e_kind").annotate(n=Count("pk")):
                     self._tallies[tuple(values)] += n  # type: ignore[index]  # four facets, as _FACETS names them
         return self._tallies
@@ -145,6 +152,7 @@ class Listing:
             }
             for value, (counted, label) in values.items()
         ]
+        options = [option for value, option in zip(values, options, strict=True) if _is_offered(value, option)]
         return {"name": name, "options": [every | {"count": self.count(**{facet: None})}, *options]}
 
     def tabs(self) -> list[dict[str, Any]]:
@@ -152,7 +160,7 @@ class Listing:
             {
                 "label": label,
                 "href": self.link(state=tab, order=""),
-                "count": self.count(tab=tab),
+                "count": self.count(tab=tab) if tab != DECIDED or tab == self.tab else None,
                 "selected": tab == self.tab,
             }
             for tab, label in TABS.items()
@@ -208,6 +216,10 @@ class Listing:
             "order": self.order if self.order != "oldest" else "",
         }
         return {name: value for name, value in asked.items() if value}
+
+
+def _is_offered(value: str, option: Mapping[str, Any]) -> bool:
+    return value not in UNOPENED or bool(option["count"]) or bool(option["selected"])
 
 
 def listing_of(actor: Actor, query: Mapping[str, str]) -> Listing:

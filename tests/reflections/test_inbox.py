@@ -3,6 +3,8 @@
 from datetime import timedelta
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
@@ -129,8 +131,33 @@ def test_each_filter_counts_under_the_others(mine, scope, owner):
     assert option(response, "Kind", "decision")["count"] == 1
     assert option(response, "Kind", "fact")["count"] == 1
     assert option(response, "What", "Draft")["count"] == 0
-    assert [tab["count"] for tab in response.context["tabs"]] == [2, 0, 0]
+    assert [tab["count"] for tab in response.context["tabs"]] == [2, 0, None]
     assert 'class="filter-option is-empty"' in response.text
+
+
+def test_what_is_decided_is_counted_on_its_own_tab_only(mine, scope, owner):
+    resolve(actor=person(owner), dispute=pair(scope), version=1, resolution="keep_both")
+    with CaptureQueriesContext(connection) as captured:
+        waiting = page(mine)
+    assert [tab["count"] for tab in waiting.context["tabs"]] == [0, 0, None]
+    grouped = [query["sql"] for query in captured if "GROUP BY" in query["sql"] and "e_tab" in query["sql"]]
+    assert grouped
+    assert all(
+        "WHERE" in sql and "'resolved'" not in sql.partition("WHERE")[2].partition("GROUP")[0] for sql in grouped
+    )
+    decided = page(mine, "?state=decided")
+    assert [tab["count"] for tab in decided.context["tabs"]] == [0, 0, 1]
+    assert decided.context["total"] == 1
+
+
+def test_a_type_that_no_scanner_opens_is_offered_once_there_is_a_row(mine, scope):
+    pair(scope)
+    labels = [choice["label"] for choice in page(mine).context["filters"][0]["options"]]
+    assert "Ready to close" in labels
+    assert "Outdated" not in labels
+    make_single(scope, "outdated", memory=make_memory("The tide table of 2019.", scope=scope))
+    assert option(page(mine), "What", "Outdated")["count"] == 1
+    assert option(page(mine, "?type=code_changed"), "What", "Code changed")["selected"]
 
 
 @pytest.mark.parametrize(
