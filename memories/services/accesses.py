@@ -15,6 +15,7 @@ from memories.sql import load
 logger = logging.getLogger(__name__)
 
 KEPT_DAYS: Final = 400
+SURFACINGS_A_BATCH: Final = 5000
 
 
 def note_accesses(returned: Collection[UUID]) -> None:
@@ -30,7 +31,11 @@ def note_accesses(returned: Collection[UUID]) -> None:
         logger.exception("The access of %d memories could not be noted", len(returned))
 
 
-def drop_old_counts(scope: Scope, *, keep_days: int = KEPT_DAYS) -> int:
-    """Remove the counts of days that nobody asks about any more; how many there were."""
+def forget_old_surfacings(scope: Scope, *, keep_days: int = KEPT_DAYS) -> int:
+    """Remove the counts of days that nobody asks about any more, a batch at a time; how many there were."""
     day = timezone.now().date() - timedelta(days=max(keep_days, KEPT_DAYS))
-    return Surfacing.objects.filter(memory__scope=scope, day__lt=day).delete()[0]
+    old = Surfacing.objects.filter(memory__scope=scope, day__lt=day)
+    forgotten = 0
+    while batch := list(old.values_list("pk", flat=True)[:SURFACINGS_A_BATCH]):
+        forgotten += Surfacing.objects.filter(pk__in=batch).delete()[0]
+    return forgotten

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from memories.models import Memory, Scope
 from memories.querysets import MemoryQuerySet
-from memories.services.accesses import drop_old_counts
+from memories.services.accesses import forget_old_surfacings
 from reflections import configuration
 from reflections.eligible import current_stamp
 from reflections.ladder import Action, Decision, Relation, Verdict, decide
@@ -37,7 +37,7 @@ from zeromemory.llm import JudgePair, ModelRejected
 
 def work(scope: Scope, progress: Progress) -> None:
     rule = configuration.hygiene()
-    drop_old_counts(scope, keep_days=rule.reexamine_days)
+    forget_old_surfacings(scope, keep_days=rule.reexamine_days)
     if with_model.is_ready(progress):
         Examination(scope, progress, rule).work()
 

@@ -1,13 +1,17 @@
 from datetime import timedelta
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from memories.models import AuditEntry, Surfacing
+from memories.services import accesses
 from memories.services.accesses import note_accesses
 from reflections import hygiene
 from reflections.models import Dispute, Examined, HygieneConfig, Judged
 from reflections.services import disputes
+from tests.factories import make_scope
 from tests.llm.server import prose, status
 from tests.reflections.factories import person
 from tests.reflections.stepping import fresh, near, run_step
@@ -66,6 +70,21 @@ def test_old_counts_are_removed_with_and_without_a_model(scope):
     examine(scope)
     ages = sorted((timezone.now().date() - day).days for day in Surfacing.objects.values_list("day", flat=True))
     assert ages == [399, 400]
+
+
+def test_old_counts_are_removed_a_batch_at_a_time_and_those_of_other_scopes_stay(owner, scope, monkeypatch):
+    monkeypatch.setattr(accesses, "SURFACINGS_A_BATCH", 2)
+    memory, elsewhere = near(scope, "Recalled."), near(make_scope(owner, slug="work"), "Recalled elsewhere.")
+    for days in range(401, 406):
+        given(memory, days_ago=days)
+    given(elsewhere, days_ago=500)
+    given(memory, days_ago=3)
+    with CaptureQueriesContext(connection) as captured:
+        assert accesses.forget_old_surfacings(scope) == 5
+    deletes = [query["sql"] for query in captured if query["sql"].startswith("DELETE")]
+    assert len(deletes) == 3
+    assert set(Surfacing.objects.values_list("memory", flat=True)) == {memory.pk, elsewhere.pk}
+    assert Surfacing.objects.count() == 2
 
 
 # Examining -----------------------------------------------------------------------------------
