@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from django.db.models import F, Sum
+from django.db.models import Sum
 
 from reflections.hygiene import STEPS
 from reflections.models import ModelCall, Run, RunStep
@@ -29,7 +29,7 @@ class StepReport:
 
 def reports_of(run: Run) -> list[StepReport]:
     calls = ModelCall.objects.filter(run_id=run.pk).values_list("job")
-    tokens = dict(calls.annotate(tokens=Sum(F("input_tokens") + F("output_tokens"))))
+    tokens = dict(calls.annotate(tokens=Sum("input_tokens") + Sum("output_tokens")))
     return [StepReport(step, title_of(step.name), tokens.get(step.name, 0)) for step in run.steps.all()]
 
 

@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING, Self
 from uuid import UUID
 
 from django.db import models
-from django.db.models import F, Sum
+from django.db.models import Sum
 
 if TYPE_CHECKING:
     from memories.models import Scope
+
+
+# Each by itself, because two of them may be more than their columns hold.
+READ_AND_WRITTEN = Sum("input_tokens") + Sum("output_tokens")
 
 
 class ModelCallQuerySet(models.QuerySet):
@@ -24,7 +28,7 @@ class ModelCallQuerySet(models.QuerySet):
 
     def tokens(self) -> int:
         """Read and written together."""
-        return self.aggregate(total=Sum(F("input_tokens") + F("output_tokens")))["total"] or 0
+        return self.aggregate(total=READ_AND_WRITTEN)["total"] or 0
 
     def laid_on_questions(self) -> Self:
         """Those that failed in a way that may be the fault of what was asked."""

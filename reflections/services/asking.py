@@ -131,6 +131,7 @@ def _has_failed_often(call: ModelCall) -> bool:
 
 def _keep(call: ModelCall, cost: Answer[Output] | ModelError, outcome: Outcome, began: float) -> None:
     call.input_tokens, call.output_tokens, call.requests = cost.input_tokens, cost.output_tokens, cost.requests
+    call.estimated = cost.estimated
     call.seconds, call.outcome = time.monotonic() - began, outcome
     with transaction.atomic(durable=True):
         call.save(force_insert=True)

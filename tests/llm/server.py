@@ -147,6 +147,7 @@ class ModelServer(ThreadingHTTPServer):
         self.requests: list[Request] = []
         self.input_tokens = 100  # of every answer
         self.output_tokens = 20
+        self.reports_usage = True
         self._script: deque[Reply] = deque()
         self._otherwise: Callable[[Request], Script] = lambda _: status(400, message="nothing was scripted")
         self._one_at_a_time = threading.Lock()
@@ -232,7 +233,10 @@ class _Handler(BaseHTTPRequestHandler):
 
 def _body(request: Request, reply: Reply, server: ModelServer) -> bytes:
     made = _openai if request.protocol == OPENAI else _anthropic
-    return json.dumps(made(request, reply, server)).encode()
+    body = made(request, reply, server)
+    if not server.reports_usage:
+        del body["usage"]
+    return json.dumps(body).encode()
 
 
 def _openai(request: Request, reply: Reply, server: ModelServer) -> dict[str, Any]:

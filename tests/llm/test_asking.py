@@ -12,6 +12,7 @@ from tests.llm.factories import distil, memory, pair
 from tests.llm.server import arguments, cut_off, prose, raw, refusal, slow, status, thinking, trickled
 from zeromemory.llm import (
     ModelBusy,
+    ModelError,
     ModelRejected,
     ModelTimedOut,
     ModelUnavailable,
@@ -315,7 +316,8 @@ def test_the_limit_holds_over_all_tries_and_what_they_cost_is_counted(server, se
     server.will(prose("Hm."), slow(10, DUPLICATE))
     with pytest.raises(ModelUnavailable, match="within 1 seconds") as caught:
         ask(pair())
-    assert (caught.value.input_tokens, caught.value.output_tokens, caught.value.requests) == (100, 20, 2)
+    assert caught.value.input_tokens > 100 + len(server.last.prompt) // 4
+    assert (caught.value.output_tokens, caught.value.requests, caught.value.estimated) == (20, 2, True)
 
 
 def test_what_came_before_a_failure_is_counted(server):
@@ -356,7 +358,7 @@ def test_a_server_that_is_not_there_is_worth_another_try_later(server, settings)
     with pytest.raises(ModelUnavailable, match="cannot be reached") as caught:
         ask(pair())
     assert caught.value.retryable
-    assert caught.value.requests == 3
+    assert (caught.value.requests, caught.value.input_tokens) == (3, 0)
     assert not server.requests
 
 
@@ -365,6 +367,64 @@ def test_without_a_model_nobody_is_asked(model_server, settings):
     with pytest.raises(ModelUnavailable, match="ZEROMEMORY_MODEL"):
         ask(pair())
     assert not model_server.requests
+
+
+# What it costs where nobody says so ------------------------------------------------------------
+
+
+def test_tokens_that_are_not_reported_are_estimated_from_what_was_sent_and_said(model_server):
+    model_server.reports_usage = False
+    model_server.will_answer(DUPLICATE)
+    answer = ask(pair())
+    sent = model_server.last
+    assert answer.estimated
+    assert (len(sent.instructions) + len(sent.prompt)) // 4 <= answer.input_tokens <= len(sent.everything) // 2
+    assert answer.output_tokens == len(answer.raw) // 4
+
+
+def test_an_answer_of_no_words_costs_a_token_all_the_same(model_server):
+    model_server.reports_usage = False
+    model_server.always(prose(""))
+    with pytest.raises(ModelRejected) as caught:
+        ask(pair())
+    assert (caught.value.output_tokens, caught.value.requests) == (3, 3)
+
+
+def test_tokens_that_are_reported_are_no_estimate(server):
+    server.will_answer(DUPLICATE)
+    assert not ask(pair()).estimated
+
+
+def test_a_report_of_less_than_nothing_is_none(server):
+    server.input_tokens = server.output_tokens = -5_000_000
+    server.will_answer(DUPLICATE)
+    answer = ask(pair())
+    assert answer.estimated
+    assert answer.input_tokens > 0 < answer.output_tokens
+
+
+def test_more_tokens_than_can_be_kept_are_as_many_as_can(server):
+    server.input_tokens = server.output_tokens = 2**40
+    server.will(prose("Hm."), DUPLICATE)
+    answer = ask(pair())
+    assert (answer.input_tokens, answer.output_tokens) == (2**31 - 1, 2**31 - 1)
+
+
+@pytest.mark.parametrize("reply", [cut_off(DUPLICATE), raw(b"{}"), raw(b"<html>")], ids=["cut off", "empty", "page"])
+def test_a_request_whose_answer_cannot_be_read_may_have_been_paid_for(server, reply):
+    server.always(reply)
+    with pytest.raises(ModelUnavailable) as caught:
+        ask(pair())
+    assert caught.value.input_tokens >= len(server.requests) * len(server.last.prompt) // 4
+    assert caught.value.estimated
+
+
+@pytest.mark.parametrize("code", [401, 429, 503])
+def test_a_request_that_is_turned_away_costs_nothing(server, code):
+    server.always(status(code))
+    with pytest.raises(ModelError) as caught:
+        ask(pair())
+    assert (caught.value.input_tokens, caught.value.estimated) == (0, False)
 
 
 # What is sent ----------------------------------------------------------------------------------

@@ -211,6 +211,27 @@ def test_answers_that_could_not_be_used_count_against_the_budget(model_server, s
 
 
 @pytest.mark.behaviour("F40")
+def test_the_budget_holds_for_a_server_that_reports_no_tokens(model_server, settings):
+    settings.MODEL_DAILY_TOKENS = 50
+    model_server.reports_usage = False
+    model_server.always(answer(ANSWER))
+    ask(QUESTION, job="reflection")
+    with pytest.raises(BudgetSpent):
+        ask(QUESTION, job="reflection")
+    assert ModelCall.objects.get().estimated
+
+
+@pytest.mark.behaviour("F40")
+def test_an_absurd_report_is_kept_as_far_as_it_goes_and_spends_the_day(model_server, settings):
+    settings.MODEL_DAILY_TOKENS = 50
+    model_server.input_tokens = model_server.output_tokens = 2**63
+    model_server.always(answer(ANSWER))
+    run_id = uuid4()
+    ask(QUESTION, job="reflection", run_id=run_id)
+    assert spent_today() == (2 * (2**31 - 1), 50)
+
+
+@pytest.mark.behaviour("F40")
 def test_a_new_day_in_utc_has_a_new_budget(settings):
     settings.MODEL_DAILY_TOKENS = 1000
     midnight = timezone.now().astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)

@@ -14,7 +14,8 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Answer[T: Output]:
-    """``raw`` is what the model wrote. Tokens and ``requests`` include those of answers that could not be used."""
+    """``raw`` is what the model wrote. Tokens and ``requests`` include those of answers that could not be used;
+    ``estimated`` is true where the server did not report all of the tokens."""
 
     value: T
     model: str
@@ -22,6 +23,7 @@ class Answer[T: Output]:
     output_tokens: int
     requests: int
     raw: str
+    estimated: bool = False
 
 
 def ask[T: Output](question: Contract[T], *, choice: ModelChoice | None = None, mask: Mask = str) -> Answer[T]:
@@ -47,4 +49,5 @@ def ask[T: Output](question: Contract[T], *, choice: ModelChoice | None = None, 
         output_tokens=spent.output_tokens,
         requests=spent.requests,
         raw=spent.raw[-1],
+        estimated=spent.estimated,
     )

@@ -2,18 +2,37 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Final
 
 type Mask = Callable[[str], str]  # a text without the secrets in it
 
 
+MOST_TOKENS: Final = 2**31 - 1  # a record keeps no more
+CHARACTERS_PER_TOKEN: Final = 4  # by estimate
+
+
 @dataclass(slots=True)
 class Spent:
-    """What one ``ask`` has cost so far, and what the model said. ``requests`` counts those sent over HTTP."""
+    """What one ``ask`` has cost so far, and what the model said. ``requests`` counts those sent over HTTP. The tokens
+    are ``estimated`` where a server did not report them all."""
 
     input_tokens: int = 0
     output_tokens: int = 0
     requests: int = 0
     raw: list[str] = field(default_factory=list)
+    estimated: bool = False
+
+    def add(self, *, read: int, written: int) -> None:
+        """So many tokens more."""
+        self.input_tokens = min(self.input_tokens + read, MOST_TOKENS)
+        self.output_tokens = min(self.output_tokens + written, MOST_TOKENS)
+
+    def tokens(self, reported: int, characters: int) -> int:
+        """What was reported; by estimate, and at least 1, where that can be no report."""
+        if reported > 0:
+            return reported
+        self.estimated = True
+        return max(characters // CHARACTERS_PER_TOKEN, 1)
 
 
 class ModelError(Exception):
@@ -35,6 +54,10 @@ class ModelError(Exception):
     @property
     def requests(self) -> int:
         return self.spent.requests
+
+    @property
+    def estimated(self) -> bool:
+        return self.spent.estimated
 
 
 class ModelUnavailable(ModelError):

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from pydantic_ai.exceptions import (
     ModelAPIError,
     ModelConnectionError,
+    ModelHTTPError,
     ModelRateLimitError,
     ModelServerError,
     ModelTimeoutError,
@@ -30,6 +31,7 @@ WAITS: Final = [0.5, 2.0]  # seconds before the second and the third request
 LONGEST_WAIT: Final = 15.0  # seconds; a provider that asks for more is not waited for
 LONGEST_RAW: Final = 8000  # characters kept of one answer
 PASSING: Final = (ModelRateLimitError, ModelServerError, ModelUnavailableError, ModelConnectionError)
+NOT_SENT: Final = ("pool", "connect")  # the phases before a request is on its way
 # what the library raises while it reads a body that is well-formed and no answer of the protocol
 UNREADABLE: Final = (TypeError, ValueError, AttributeError, LookupError)
 
@@ -49,23 +51,44 @@ class PatientModel(WrapperModel):
     ) -> ModelResponse:
         if len(messages) > 1:
             self._reasons.append(_complaints(messages[-1], self._mask))
+        size = _characters_of(messages) + len(repr(model_request_parameters.output_tools))
         waits = iter(WAITS)
         while True:
             self._spent.requests += 1
             try:
                 response = await super().request(messages, model_settings, model_request_parameters)
-                return self._counted(response)
-            except PASSING as error:
+                return self._counted(response, size)
+            except asyncio.CancelledError:  # the time is up, but the server may go on for our money
+                self._count_unreported(size)
+                raise
+            except ModelAPIError as error:
+                if _may_have_cost(error):
+                    self._count_unreported(size)
+                if not isinstance(error, PASSING):
+                    raise
                 await asyncio.sleep(_pause(error, waits))
+            except UnexpectedModelBehavior:
+                self._count_unreported(size)
+                raise
             except UNREADABLE as error:
+                self._count_unreported(size)
                 raise UnexpectedModelBehavior(f"no answer of the protocol: {error}") from error
 
-    def _counted(self, response: ModelResponse) -> ModelResponse:
+    def _count_unreported(self, size: int) -> None:
+        """A request of so many characters that was sent, and whose answer says nothing about what it cost."""
+        self._spent.add(read=self._spent.tokens(0, size), written=0)
+
+    def _counted(self, response: ModelResponse, size: int) -> ModelResponse:
         response = replace(response, parts=[_as_json(part) for part in response.parts])
-        self._spent.input_tokens += response.usage.input_tokens
-        self._spent.output_tokens += response.usage.output_tokens
+        read = self._spent.tokens(response.usage.input_tokens, size)
+        self._spent.add(read=read, written=self._spent.tokens(response.usage.output_tokens, _characters_of([response])))
         self._spent.raw.append(self._mask(_storable(said(response)))[:LONGEST_RAW])
         return response
+
+
+def _may_have_cost(error: ModelAPIError) -> bool:
+    """Whether the request was sent and not turned away with a status: its answer broke off or cannot be read."""
+    return not isinstance(error, ModelHTTPError) and getattr(error, "phase", None) not in NOT_SENT
 
 
 def _pause(error: ModelAPIError, waits: Iterator[float]) -> float:
@@ -86,6 +109,17 @@ def said(response: ModelResponse) -> str:
         elif isinstance(part, ToolCallPart):
             pieces.append(str(part.args))
     return "\n".join(piece for piece in pieces if piece)
+
+
+def _characters_of(messages: Sequence[ModelMessage]) -> int:
+    """Of what is said in them, and of the instructions, which are sent once."""
+    parts = [str(part) for message in messages for part in map(_said_in, message.parts)]
+    instructions = getattr(messages[-1], "instructions", None) or ""
+    return len(instructions) + sum(map(len, parts))
+
+
+def _said_in(part: object) -> object:
+    return getattr(part, "content", None) or getattr(part, "args", None) or ""
 
 
 def _storable(text: str) -> str:
