@@ -158,7 +158,7 @@ def _refile(decision: Decision) -> Outcome:
     subject, kind = decision.row.subject, decision.row.proposed_kind
     if not kind:
         raise ValidationFailed("Nobody proposed another kind here. Use uphold or retire.", field="resolution")
-    before = {
+    before: dict[str, Any] = {
         "memory": str(subject.pk),
         "version": subject.version,
         "updated_at": subject.updated_at.isoformat(),
