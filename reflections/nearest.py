@@ -1,14 +1,17 @@
 """Pairs of memories that lie near each other by meaning."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from django.db import connection
 
+from memories.candidates import EXACT_UP_TO
 from memories.models.memory import LOOPS
 from reflections.eligible import Stamp
 from reflections.sql import load
+
+WINDOWS_A_MEMORY: Final = 8  # that are read of the index for each memory wanted: a long text has many near ones
 
 
 class Near(NamedTuple):
@@ -19,15 +22,28 @@ class Near(NamedTuple):
     cosine: float
 
 
-def nearest_pairs(subjects: Sequence[UUID], *, stamp: Stamp, cosine: float, nearest: int) -> Iterator[Near]:
+def nearest_pairs(
+    subjects: Sequence[UUID], *, stamp: Stamp, cosine: float, nearest: int, exact_up_to: int = EXACT_UP_TO
+) -> Iterator[Near]:
     """For each subject that has a vector of *stamp*, at most *nearest* others of its scope that are at least that
-    similar, nearest first. Episodes are no others."""
-    return _found("nearest_pairs", stamp, subjects=list(subjects), cosine=cosine, nearest=nearest)
+    similar, nearest first. Episodes are no others. In a scope of at most *exact_up_to* all are compared."""
+    return _found(
+        "nearest_pairs", stamp, subjects=list(subjects), cosine=cosine, nearest=nearest, exact_up_to=exact_up_to
+    )
 
 
-def loop_evidence(loops: Sequence[UUID], *, scanner: str, stamp: Stamp, cosine: float, nearest: int) -> Iterator[Near]:
+def loop_evidence(
+    loops: Sequence[UUID],
+    *,
+    scanner: str,
+    stamp: Stamp,
+    cosine: float,
+    nearest: int,
+    exact_up_to: int = EXACT_UP_TO,
+) -> Iterator[Near]:
     """For each open loop at most *nearest* newer memories of its scope that are at least that similar, nearest first:
-    no loops, and no older than the last look of *scanner*, as ``Judged`` tells it."""
+    no loops, and no older than the last look of *scanner*, as ``Judged`` tells it. Where at most *exact_up_to* are
+    newer, all are compared."""
     return _found(
         "loop_evidence",
         stamp,
@@ -36,11 +52,14 @@ def loop_evidence(loops: Sequence[UUID], *, scanner: str, stamp: Stamp, cosine: 
         no_evidence=[str(kind) for kind in LOOPS],
         cosine=cosine,
         nearest=nearest,
+        exact_up_to=exact_up_to,
     )
 
 
-def _found(name: str, stamp: Stamp, **wanted: Any) -> Iterator[Near]:
+def _found(name: str, stamp: Stamp, *, nearest: int, **wanted: Any) -> Iterator[Near]:
     statement = load(name).replace("{dimensions}", str(int(stamp.dimensions)))
+    wanted |= {"model": stamp.model, "version": stamp.version}
+    wanted |= {"nearest": nearest, "windows": nearest * WINDOWS_A_MEMORY}
     with connection.cursor() as cursor:
-        cursor.execute(statement, wanted | {"model": stamp.model, "version": stamp.version})
+        cursor.execute(statement, wanted)
         return iter([Near(*row) for row in cursor.fetchall()])
