@@ -48,7 +48,7 @@
     const all = entries();
     const at = all.indexOf(entryOf(wanted));
     if (at >= 0 && at < all.length - NEAR_THE_END) return;
-    more.dataset.asked = "";
+    more.dataset.asked = "1";
     more.click();
   }
 

@@ -216,6 +216,22 @@ def test_more_lines_come_by_themselves_towards_the_end(visit, owner, scope):
     expect(line(page, rows[47])).to_have_attribute("data-current", "")
 
 
+def test_whoever_walks_on_towards_the_end_asks_for_the_next_lines_once(visit, owner, scope):
+    rows = in_order([single(scope, number) for number in range(54)])
+    page = visit(owner).open(INBOX)
+    expect(page.locator(".entry")).to_have_count(50)
+    held = []
+    page.evaluate("window.asked = 0")
+    page.locator("#load-more a").evaluate("more => more.addEventListener('click', () => { window.asked += 1 })")
+    page.route(lambda url: "after=" in url, lambda route: held.append(route))
+    for row in rows[46:50]:
+        line(page, row).get_by_role("link").focus()
+        shown(page, row)
+    assert (page.evaluate("window.asked"), len(held)) == (1, 1)
+    held[0].continue_()
+    expect(page.locator(".entry")).to_have_count(54)
+
+
 # Many, and two people ------------------------------------------------------------------------
 
 
