@@ -87,10 +87,11 @@ class Side:
     def outlasts(self, other: "Side") -> bool:
         """Whether it holds after the end of *other*, or before a beginning that was still to come when that was
         noted."""
-        ends_later = other.valid_until and (self.valid_until is None or self.valid_until > other.valid_until)
-        to_come = other.valid_from and other.valid_from > other.created_at
-        begins_earlier = to_come and (self.valid_from is None or self.valid_from < other.valid_from)
-        return bool(ends_later or begins_earlier)
+        if other.valid_until and (self.valid_until is None or self.valid_until > other.valid_until):
+            return True
+        if other.valid_from is None or other.valid_from <= other.created_at:
+            return False
+        return self.valid_from is None or self.valid_from < other.valid_from
 
 
 @dataclass(frozen=True, slots=True)
