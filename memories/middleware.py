@@ -55,7 +55,16 @@ class KnownErrorsMiddleware:
         unstorable = "%00" in request.META.get("QUERY_STRING", "") or "\x00" in request.path
         if unstorable and request.path.startswith("/admin/"):  # our own views look at what they are given
             return self._page(request, 400, "The address holds a NUL, which nothing stored can hold.")
-        return self.get_response(request)
+        response = self.get_response(request)
+        return self._not_to_be_opened(request, response) if response.status_code == 405 else response
+
+    def _not_to_be_opened(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        """Signing in again leads to the address of a button that was pressed; an empty answer would be all there is."""
+        if response.content:
+            return response
+        page = self._page(request, 405, "This address only takes what a button sends. Go back to the page it is on.")
+        page["Allow"] = response["Allow"]
+        return page
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         if not isinstance(error, ZeroMemoryError):

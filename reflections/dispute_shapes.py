@@ -7,7 +7,7 @@ from typing import Any, Literal
 from uuid import UUID
 
 from ninja import Schema
-from pydantic import Field, StrictBool
+from pydantic import Field, StrictBool, StrictInt
 
 from memories.api.shapes import Request, Text
 from memories.headlines import headline
@@ -38,7 +38,7 @@ class ChallengeOut(Schema):
 
 
 class ResolveIn(Request):
-    version: int = Field(ge=1, le=2_000_000_000, description="The version of the dispute that you read.")
+    version: StrictInt = Field(ge=1, le=2_000_000_000, description="The version of the dispute that you read.")
     resolution: Resolution
     winner: UUID | None = Field(default=None, description="Of a pair the side that stays: forget and supersede.")
     text: Text | None = Field(default=None, description="What both become: merge.")

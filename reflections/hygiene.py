@@ -14,6 +14,7 @@ from datetime import timedelta
 from typing import Final, Literal
 
 from django.conf import settings
+from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
 from memories.access import Actor
@@ -33,6 +34,7 @@ KNOWN: Final = (ZeroMemoryError, EmbedderError, ModelError)
 # With one scope of these a step has failed for all: the same service would be asked in vain for each.
 HOPELESS: Final = (EmbedderError, ModelUnavailable, ModelBusy, BudgetSpent)
 
+DATABASE_AWAY: Final = (OperationalError, InterfaceError)
 TAKEN_UP: Final = "Its first worker was lost. The numbers count from when another took it up."
 
 type Asks = Literal["never", "if configured", "always"]
@@ -182,6 +184,9 @@ def work_on(run_id: str | uuid.UUID) -> None:
         _end(run)
     except TakenOverError:
         logger.info("Run %s was taken over by another worker.", run.pk)
+    except DATABASE_AWAY as error:
+        # Nothing can be written about it now. Its heartbeat is missed in half a minute, and it goes on at this step.
+        logger.warning("Run %s lost the database: %s", run.pk, error)
     except CancelledError:
         _stop(run)
     if unexpected:
@@ -193,7 +198,7 @@ def _do(run: Run, step: RunStep, unexpected: list[Exception]) -> None:
     _mark(run, step, RunStep.State.RUNNING, started_at=timezone.now(), **again)
     try:
         _over_scopes(run, step)
-    except (TakenOverError, CancelledError):
+    except (TakenOverError, CancelledError, *DATABASE_AWAY):
         raise
     except Exception as error:
         beat(run)  # whoever lost the run has nothing to say about it any more

@@ -13,6 +13,7 @@ from pydantic import Field
 from memories.access import Actor, scope_for
 from memories.api.routes import ERRORS, acting
 from memories.api.shapes import Request, Text
+from memories.errors import Forbidden, ValidationFailed
 from memories.models import Scope
 from reflections import hygiene, services
 from reflections.access import run_for
@@ -77,8 +78,12 @@ def start_cycle(request: HttpRequest, body: CycleIn | None = None) -> Any:
 
 
 def _scopes(actor: Actor, names: list[str] | None) -> list[Scope]:
+    if names is None and not actor.writable:
+        raise Forbidden("You may not write to any scope, so there is none to look after. Use a token that writes.")
     if names is None:
         return list(Scope.objects.filter(pk__in=actor.writable).order_by("pk"))
+    if not names:
+        raise ValidationFailed("Name at least one scope, or leave scopes out for all you may write to.", field="scopes")
     return list({scope.pk: scope for scope in (scope_for(actor, name) for name in names)}.values())
 
 

@@ -98,6 +98,25 @@ def running(
             hold.release()
 
 
+def revive(cluster: Path, *, say: Callable[[str], None] = lambda _: None) -> bool:
+    """Start the server again that this process holds, where it was killed; False where it runs.
+
+    Raises EmbeddedPostgresError when it does not start.
+    """
+    cluster = cluster.resolve()
+    if _postmaster(cluster) is not None:
+        return False
+    try:
+        with exclusive(cluster.with_name(f"{cluster.name}.door.lock")):
+            _ensure_running(cluster, say, SETTINGS)
+    except (OSError, subprocess.SubprocessError, server_user.ServerUserError) as error:
+        raise EmbeddedPostgresError(
+            f"The embedded PostgreSQL does not start again in {cluster}: {error}. "
+            f"Read {log_path('postgres', cluster.parent)}."
+        ) from error
+    return True
+
+
 def url(cluster: Path, database: str = DATABASE_NAME) -> str:
     """The address of *database*; known before the server runs."""
     return f"postgresql://postgres@:{PORT}/{database}?host={quote(str(_socket_folder(cluster)), safe='/')}"

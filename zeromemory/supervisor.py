@@ -19,6 +19,7 @@ from zeromemory.lib.logs import keep_small, last_lines, log_path
 END_SECONDS = 8
 LOOK_SECONDS = 0.2
 LOG_CHECK_SECONDS = 30
+LOOK_BESIDE_SECONDS = 2
 MOST_DEATHS = 5
 DEATHS_WITHIN_SECONDS = 60
 LONGEST_PAUSE_SECONDS = 10
@@ -78,11 +79,15 @@ class Program:
 class Supervisor:
     """Runs *programs* until told to stop. ``run`` returns the exit code."""
 
-    def __init__(self, programs: Sequence[Program], say: Callable[[str], None]) -> None:
+    def __init__(
+        self, programs: Sequence[Program], say: Callable[[str], None], look_beside: Callable[[], None] = lambda: None
+    ) -> None:
+        """*look_beside* is called every few seconds: for what the programs need and are no parents of."""
         self.programs = programs
         self.say = say
+        self.look_beside = look_beside
         self.stopping = False
-        self._looked_at_logs = time.monotonic()
+        self._looked_at_logs = self._looked_beside = time.monotonic()
 
     def run(self, when_started: Callable[[Callable[[], bool]], None]) -> int:
         """Start everything, call *when_started* with a function that keeps watch, then watch until the end."""
@@ -102,6 +107,9 @@ class Supervisor:
         now = time.monotonic()
         for program in self.programs:
             self._look_at(program, now)
+        if now - self._looked_beside > LOOK_BESIDE_SECONDS and not self.stopping:
+            self._looked_beside = now
+            self.look_beside()
         if now - self._looked_at_logs > LOG_CHECK_SECONDS:
             self._looked_at_logs = now
             for log in self.programs[0].log.parent.glob("*.log"):

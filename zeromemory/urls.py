@@ -12,3 +12,5 @@ urlpatterns = [
     path("", include("reflections.urls")),
     path("", include("insights.urls")),
 ]
+
+handler500 = "zeromemory.error_pages.server_error"

@@ -36,6 +36,7 @@ OUTCOMES: Final[dict[type[ModelError], Outcome]] = {
     ModelBusy: Outcome.BUSY,
 }
 MOST_FAILURES: Final = 3  # of one question, whose fault it is then
+MOST_UNUSABLE: Final = 5  # answers to different questions one after another, in one run
 BETWEEN_ANSWERS: Final = "\n\n"
 
 
@@ -54,6 +55,7 @@ def ask[T: Output](
     """
     with transaction.atomic(durable=True):
         _require_budget()
+        _require_sense(run_id)
     call = ModelCall(job=job, scope=scope, run_id=run_id, model=model_name(), question=key_of(question))
     began = time.monotonic()
     try:
@@ -85,6 +87,18 @@ def _require_budget() -> None:
             f"The model has used {spent:,} of the {budget:,} tokens it may use in a day. It is asked again after "
             f"midnight UTC, {_hours_left()} from now; ZEROMEMORY_MODEL_DAILY_TOKENS sets the limit.",
             retryable=True,
+        )
+
+
+def _require_sense(run_id: UUID | None) -> None:
+    """A model that understands no question costs as much as one that does."""
+    if run_id is None:
+        return
+    latest = list(ModelCall.objects.of_run(run_id).reverse().values_list("outcome", flat=True)[:MOST_UNUSABLE])
+    if len(latest) == MOST_UNUSABLE and set(latest) == {Outcome.REJECTED}:
+        raise ModelUnavailable(
+            f"The model gave no usable answer {MOST_UNUSABLE} times one after another, so this run asks it no more. "
+            "Its answers are kept with the calls; another model may do better."
         )
 
 

@@ -35,8 +35,9 @@ def work(scope: Scope, progress: Progress) -> None:
     until = horizon(scope)  # before the subjects are read: a judge takes its time, and what comes meanwhile is new
     for subjects in batched(subjects_of(scope, scan.rule), SUBJECTS_AT_ONCE):
         scan.look_at(subjects)
-        if scan.parked >= scan.rule.pair_most:
-            progress.note(f"{counted(scan.parked, 'pair')} were left for a person. The next run goes on from here.")
+        if scan.is_full:
+            left = f"{counted(scan.parked, 'pair')} of {scope} were left for a person"
+            progress.note(f"{left}. The next run goes on from here.")
             return
     Watermark.objects.update_or_create(scope=scope, scanner=JOB, defaults={"until": until})
 
@@ -94,7 +95,13 @@ class Scan:
 
     def look_at(self, subjects: Sequence[UUID]) -> None:
         for near, one, another in self._memories(unknown_pairs(subjects, self.rule)):
+            if self.is_full:
+                return
             self._settle(near, one, another)
+
+    @property
+    def is_full(self) -> bool:
+        return self.parked >= self.rule.pair_most
 
     def _memories(self, pairs: Sequence[Near]) -> Iterator[tuple[Near, Memory, Memory]]:
         ids = {memory_id for near in pairs for memory_id in (near.subject, near.other)}

@@ -136,6 +136,17 @@ def test_a_killed_worker_is_started_again(running):
     wait_until(lambda: heartbeat.stat().st_mtime > before, 90, "working again")
 
 
+def test_a_killed_database_is_started_again(running):
+    number = int((running.folder / "postgres" / "postmaster.pid").read_text().split("\n", 1)[0])
+    os.kill(number, signal.SIGKILL)
+    wait_until(lambda: "The embedded PostgreSQL had ended; it runs again." in running.output, 60, "started again")
+    ready = f"{running.address}/readyz"
+    wait_until(lambda: httpx.get(ready, trust_env=False, timeout=30).json()["database"], 60, "answering")
+    wait_until(
+        lambda: httpx.get(f"{running.address}/sign-in/", trust_env=False, timeout=30).status_code == 200, 60, "up"
+    )
+
+
 def test_ctrl_c_ends_every_process_it_started(running):
     assert all(running.child(name) for name in ("web", "worker", "beat"))
     began = time.monotonic()

@@ -30,7 +30,7 @@ def test_steps_can_be_named_and_are_done_in_the_order_of_the_cycle(api):
         ({"steps": []}, "steps", "Name at least one step"),
         ({"kind": "slow"}, "kind", "quick"),
         ({"scopes": ["nowhere"]}, "scope", "no such scope"),
-        ({"scopes": []}, "scope", "no scope to look through"),
+        ({"scopes": []}, "scopes", "Name at least one scope"),
     ],
 )
 def test_what_is_not_there_is_refused_with_a_sentence(api, body, field, said):
@@ -68,6 +68,7 @@ def test_a_reader_may_follow_a_run_but_neither_start_nor_stop_one(api, api_of, s
     assert reader.get(f"/hygiene/runs/{run_id}").status_code == 200
     assert reader.post(f"/hygiene/runs/{run_id}/cancel").status_code == 403
     assert reader.post("/hygiene/runs", {"scopes": [scope.slug]}).status_code == 403
+    assert reader.post("/hygiene/runs").status_code == 403
 
 
 def test_a_run_that_waits_is_cancelled_at_once_and_makes_room(api):

@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from django.db import OperationalError
 from django.utils import timezone
 
 from memories.errors import Conflict, Forbidden
@@ -200,3 +201,22 @@ def test_a_scope_that_is_being_looked_after_waits_for_the_next_minute(scope, set
     settings.HYGIENE_HOURS = 6
     cycle(steps=["stale_sweep"])
     assert hygiene.start_if_due() == []
+
+
+def test_a_run_that_lost_the_database_is_not_failed_but_goes_on_later(cycle, does):
+    away = [True]
+
+    def failing(scope, progress):
+        if away:
+            raise OperationalError("the server closed the connection")
+
+    does("stale_sweep", failing)
+    run = cycle(steps=["stale_sweep"])
+    work_on(run.pk)
+    assert (Run.objects.get().state, run.steps.get().state) == ("running", "running")
+    away.clear()
+    Run.objects.update(heartbeat_at=timezone.now() - timedelta(minutes=1))
+    requeue_abandoned()
+    work_on(run.pk)
+    assert (Run.objects.get().state, run.steps.get().state) == ("done", "done")
+    assert "Its first worker was lost" in run.steps.get().note

@@ -125,17 +125,25 @@ def test_what_had_no_vector_yet_is_a_subject_of_the_next_scan(scope, two):
     assert late.pk in pairs.subjects_of(scope, HygieneConfig())
 
 
-def test_more_than_a_person_can_look_at_is_left_for_the_next_run(scope, monkeypatch):
+def test_more_than_a_person_can_look_at_is_left_for_the_next_run(scope):
     HygieneConfig.objects.update_or_create(id=1, defaults={"pair_most": 3})
-    monkeypatch.setattr(pairs, "SUBJECTS_AT_ONCE", 1)
     for number in range(6):
         near(scope, f"note number {number}", 0.99, axis=2 + number)
     step = scan(scope)
-    assert "3 pairs were left for a person" in step.note
-    first = Dispute.objects.count()
+    assert "3 pairs of home were left for a person" in step.note
+    assert Dispute.objects.count() == 3
     assert not Watermark.objects.exists()
     scan(scope)
-    assert Dispute.objects.count() > first
+    assert Dispute.objects.count() == 6
+
+
+def test_a_judge_that_understands_nothing_is_asked_a_few_times_and_no_more(scope, model_server):
+    for number in range(12):
+        near(scope, f"note number {number}", 0.99, axis=2 + number)
+    model_server.always(prose("I would say they differ."))
+    step = scan(scope)
+    assert (step.state, ModelCall.objects.count()) == ("failed", 5)
+    assert "no usable answer 5 times one after another" in step.note
 
 
 # With a model --------------------------------------------------------------------------------

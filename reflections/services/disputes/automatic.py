@@ -50,7 +50,7 @@ def act_automatically(
         if len(rows) < 2 or Dispute.objects.of_pair(one, another).exists():
             return None
         winner, loser = (_row_of(rows, decision.winner), _row_of(rows, decision.loser))
-        if loser.pinned or side_of(loser).is_protected:
+        if loser.pinned or side_of(loser).is_protected or side_of(loser).outlasts(side_of(winner)):
             return _queued(one, another, decision, scanner, model, judged)
         return _settled(winner, loser, decision, scanner, model, judged)
 

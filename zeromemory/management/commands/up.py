@@ -15,7 +15,7 @@ from django.urls import reverse
 
 from memories.models import Memory, User
 from memories.services import people
-from zeromemory import database, launch
+from zeromemory import database, embedded, launch
 from zeromemory.lib.locks import InstanceLock
 from zeromemory.programs import END_SECONDS
 from zeromemory.supervisor import Supervisor
@@ -44,7 +44,7 @@ class Command(BaseCommand):
         note = {"pid": os.getpid(), "address": launch.base_address(), "local": launch.local_address()}
         lock.leave_note(json.dumps(note))
         owner = self._prepare()
-        supervisor = Supervisor(launch.programs(listener), self._say)
+        supervisor = Supervisor(launch.programs(listener), self._say, self._look_at_database)
 
         def announce(watch: Callable[[], bool]) -> None:
             self._step("pages", "starting")
@@ -59,6 +59,15 @@ class Command(BaseCommand):
         lock.leave_note("")
         self._say("Everything has ended. Your data is in " + str(settings.DATA_FOLDER))
         return code
+
+    def _look_at_database(self) -> None:
+        if not os.environ.get("ZEROMEMORY_EMBEDDED"):
+            return
+        try:
+            if embedded.revive(embedded.folder(), say=self._say):
+                self._say("The embedded PostgreSQL had ended; it runs again.")
+        except embedded.EmbeddedPostgresError as error:
+            self._say(str(error))
 
     def _prepare(self) -> User | None:
         facts = database.inspect()
