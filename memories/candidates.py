@@ -50,6 +50,12 @@ _FILTERS: Final = {
         "WHERE tie.memory_id = m.id AND entity.canonical = %(entity)s::text)"
     ),
 }
+# Where only scopes are asked for, the index of vectors comes first and each memory it gives is looked up. Not knowing
+# how large the scopes are, the planner would else begin with the memories and sort all their vectors.
+_LOOKED_UP: Final = (
+    "CROSS JOIN LATERAL (SELECT m.created_at FROM memories m WHERE m.id = e.memory_id AND {filters} OFFSET 0) AS m"
+)
+_JOINED: Final = "JOIN memories m ON m.id = e.memory_id AND {filters}"
 # An edit and an import keep the date something was learned, so that date alone does not tell which version stood. A
 # version that was written later, in place of one that still stood, did not.
 _BACK_THEN: Final = {
@@ -204,7 +210,13 @@ def _statement(search: Search) -> str:
 def _composed(filters: tuple[str, ...], back_then: bool, **numbers: int) -> str:
     moment = _BACK_THEN if back_then else _NOW
     conditions = ["m.scope_id = ANY (%(scopes)s::bigint[])", moment["valid"], *(_FILTERS[name] for name in filters)]
-    parts = moment | {"filters": " AND ".join(conditions)} | {name: str(int(it)) for name, it in numbers.items()}
+    filters_text = " AND ".join(conditions)
+    joined = _JOINED if filters or back_then else _LOOKED_UP
+    parts = (
+        moment
+        | {"filters": filters_text, "found_by_index": joined.replace("{filters}", filters_text)}
+        | {name: str(int(it)) for name, it in numbers.items()}
+    )
     parts["by_recency"] = str(bool(numbers["by_recency"]))
     return _PART.sub(lambda part: parts[part[1]], load("recall"))
 

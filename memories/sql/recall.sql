@@ -209,7 +209,7 @@ compared AS MATERIALIZED (
 indexed AS MATERIALIZED (
     SELECT e.memory_id, e.window_id, m.created_at, e.vector <=> %(vector)s::vector AS distance
     FROM memory_embedding e
-    JOIN memories m ON m.id = e.memory_id
+    {found_by_index}
     WHERE {live_embedding}
       AND e.dimensions = {dimensions}
       AND e.model = %(model)s
@@ -217,7 +217,6 @@ indexed AS MATERIALIZED (
       AND e.memory_id <> ALL (%(passed_over)s::uuid[])
       AND (SELECT wanted FROM by_meaning)
       AND NOT (SELECT chosen FROM exact)
-      AND {filters}
     ORDER BY e.vector::halfvec({dimensions}) <=> (
         SELECT %(vector)s::vector::halfvec({dimensions})
         WHERE set_config('hnsw.iterative_scan', 'relaxed_order', true) IS NOT NULL
