@@ -1,5 +1,6 @@
 """Questions and answers over HTTP, in both protocols: good, bad, slow and none."""
 
+import asyncio
 import json
 import re
 import time
@@ -477,3 +478,12 @@ def test_questions_from_several_threads_get_their_own_answers(model_server):
 
 def having_rationale(text: str) -> PairVerdict:
     return DUPLICATE.model_copy(update={"rationale": text})
+
+
+def test_it_can_be_asked_where_a_loop_runs_already(model_server):
+    model_server.always(DUPLICATE)
+
+    async def asked():
+        return ask(pair())
+
+    assert asyncio.run(asked()).value.relation == "duplicate"

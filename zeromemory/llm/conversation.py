@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -28,7 +29,9 @@ MOST_ANSWER_TOKENS: Final = 8192  # of one answer, thinking included
 
 def converse[T: Output](question: Contract[T], choice: ModelChoice, failure: Failure) -> T:
     """Counts into what *failure* has spent as it goes, so that it knows its cost. Raises a ModelError."""
-    return asyncio.run(_converse(question, choice, failure))
+    # A thread of its own, because the caller's may have a loop that runs: then none can be started there.
+    with ThreadPoolExecutor(1, "model") as thread:
+        return thread.submit(asyncio.run, _converse(question, choice, failure)).result()
 
 
 async def _converse[T: Output](question: Contract[T], choice: ModelChoice, failure: Failure) -> T:
