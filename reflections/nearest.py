@@ -14,12 +14,22 @@ from reflections.sql import load
 WINDOWS_A_MEMORY: Final = 8  # that are read of the index for each memory wanted: a long text has many near ones
 
 
+def ends_of(one: UUID, another: UUID) -> tuple[UUID, UUID]:
+    """The two in order, as tables of pairs hold them."""
+    low, high = sorted((one, another))
+    return low, high
+
+
 class Near(NamedTuple):
     """``cosine`` is the greatest over the windows of *other*."""
 
     subject: UUID
     other: UUID
     cosine: float
+
+    @property
+    def ends(self) -> tuple[UUID, UUID]:
+        return ends_of(self.subject, self.other)
 
 
 def nearest_pairs(

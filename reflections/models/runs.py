@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from memories.models import Scope
 from memories.models.memory import new_id
-from reflections.querysets import RunQuerySet
+from reflections.querysets import JudgedQuerySet, RunQuerySet
 
 
 class Run(models.Model):
@@ -152,6 +152,8 @@ class Judged(models.Model):
     confidence = models.FloatField()
     model = models.CharField(max_length=200)
     at = models.DateTimeField(default=timezone.now, help_text="When the two were found, before the judge was asked.")
+
+    objects = JudgedQuerySet.as_manager()
 
     class Meta:
         db_table = "reflection_judged"

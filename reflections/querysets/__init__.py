@@ -3,6 +3,7 @@
 from reflections.querysets.candidates import ORDERS, TABS, CandidateQuerySet
 from reflections.querysets.disputes import DOUBTS, STATUSES, DisputeQuerySet
 from reflections.querysets.failed_clusters import FailedClusterQuerySet
+from reflections.querysets.judged import JudgedQuerySet
 from reflections.querysets.model_calls import ModelCallQuerySet
 from reflections.querysets.runs import RunQuerySet
 
@@ -14,6 +15,7 @@ __all__ = [
     "CandidateQuerySet",
     "DisputeQuerySet",
     "FailedClusterQuerySet",
+    "JudgedQuerySet",
     "ModelCallQuerySet",
     "RunQuerySet",
 ]

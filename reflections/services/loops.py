@@ -12,6 +12,7 @@ from memories.models import AuditEntry, Memory
 from memories.services import lifecycle
 from memories.services.writing import writing
 from reflections.models import Dispute, Judged, Run
+from reflections.nearest import ends_of
 from reflections.services.disputes import open_single
 from reflections.services.disputes.opening import label_of
 from zeromemory.llm import LoopVerdict
@@ -29,9 +30,7 @@ class Outcome(StrEnum):
 
 def seen_with(loops: Sequence[UUID]) -> set[tuple[UUID, UUID]]:
     """(low, high) of the pairs with one of *loops* that a judge was shown before."""
-    rows = Judged.objects.filter(scanner=JOB)
-    either = rows.filter(low__in=loops) | rows.filter(high__in=loops)
-    return set(either.values_list("low_id", "high_id"))
+    return Judged.objects.filter(scanner=JOB).pairs_with(loops)
 
 
 def closed_by(run: Run) -> int:
@@ -77,7 +76,7 @@ def _note(loop: Memory, verdicts: dict[UUID, str], looked_at: datetime, confiden
     found = {"scanner": JOB, "confidence": confidence, "model": model, "at": looked_at}
     rows = []
     for memory_id, verdict in verdicts.items():
-        low, high = sorted((loop.pk, memory_id))
+        low, high = ends_of(loop.pk, memory_id)
         rows.append(Judged(low_id=low, high_id=high, verdict=verdict, **found))
     Judged.objects.bulk_create(rows, ignore_conflicts=True)
 

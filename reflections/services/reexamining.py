@@ -6,6 +6,7 @@ from uuid import UUID
 
 from memories.models import Memory
 from reflections.models import Dispute, Examined, Judged, Run
+from reflections.nearest import ends_of
 
 SCANNER: Final = "re-examination"
 JOB: Final = "reexamination"
@@ -17,16 +18,14 @@ def note_examined(*, memory_id: UUID, model: str) -> None:
 
 
 def note_judged(*, one: Memory, another: Memory, model: str, verdict: str, confidence: float) -> None:
-    low, high = sorted((one.pk, another.pk))
+    low, high = ends_of(one.pk, another.pk)
     found = {"verdict": verdict, "confidence": confidence, "model": model}
     Judged.objects.update_or_create(scanner=JOB, low_id=low, high_id=high, defaults=found)
 
 
 def known_pairs(ids: Sequence[UUID], *, model: str) -> set[tuple[UUID, UUID]]:
     """(low, high) of the pairs with one of *ids* that ever were in dispute, or that this model has judged."""
-    rows = Judged.objects.filter(model=model)
-    judged = rows.filter(low__in=ids) | rows.filter(high__in=ids)
-    return Dispute.objects.known_pairs(ids) | set(judged.values_list("low_id", "high_id"))
+    return Dispute.objects.known_pairs(ids) | Judged.objects.filter(model=model).pairs_with(ids)
 
 
 def examined_by(run: Run) -> int:

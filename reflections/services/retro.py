@@ -66,7 +66,7 @@ def _unknown_pairs(subjects: Sequence[UUID], rule: HygieneConfig) -> dict[UUID, 
     near = nearest_pairs(subjects, stamp=current_stamp(), cosine=rule.pair_cosine, nearest=rule.pair_candidates)
     judged = Judged.objects.filter(low__in=subjects) | Judged.objects.filter(high__in=subjects)
     known = Dispute.objects.known_pairs(subjects) | set(judged.values_list("low_id", "high_id"))
-    fresh = [pair for pair in near if tuple(sorted((pair.subject, pair.other))) not in known]
+    fresh = [pair for pair in near if pair.ends not in known]
     return {subject: list(pairs) for subject, pairs in groupby(fresh, key=attrgetter("subject"))}
 
 

@@ -51,8 +51,9 @@ def start_run(
     """
     if not scopes:
         raise ValidationFailed("There is no scope to look through. Create one first.", field="scope")
-    for scope in scopes if actor else ():
-        require_write(actor, scope.pk)  # type: ignore[arg-type]  # there is an actor, or no scope to look at
+    if actor:
+        for scope in scopes:
+            require_write(actor, scope.pk)
     try:
         return Started(_queued(actor, scopes, kind, steps, label, ring), is_new=True)
     except IntegrityError as error:

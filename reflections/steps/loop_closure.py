@@ -69,7 +69,7 @@ def _with_new_evidence(scope: Scope, rule: HygieneConfig) -> Iterator[Found]:
 def _new_evidence(loops: Sequence[UUID], rule: HygieneConfig) -> dict[UUID, list[UUID]]:
     near = loop_evidence(loops, scanner=JOB, stamp=current_stamp(), cosine=rule.loop_cosine, nearest=rule.loop_evidence)
     seen = seen_with(loops)
-    fresh = [pair for pair in near if tuple(sorted((pair.subject, pair.other))) not in seen]
+    fresh = [pair for pair in near if pair.ends not in seen]
     return {loop: [pair.other for pair in group] for loop, group in groupby(fresh, key=attrgetter("subject"))}
 
 

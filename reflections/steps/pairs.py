@@ -13,7 +13,7 @@ from memories.embedding_queue import waiting
 from memories.models import Memory, Scope
 from reflections import configuration
 from reflections.eligible import current_stamp
-from reflections.ladder import Action, Decision, Relation, Verdict, decide
+from reflections.ladder import Action, Decision, Pair, Relation, Verdict, decide
 from reflections.models import Dispute, HygieneConfig, Judged, Watermark
 from reflections.nearest import Near, nearest_pairs
 from reflections.presentation import counted
@@ -67,20 +67,13 @@ def horizon(scope: Scope) -> datetime:
 def unknown_pairs(subjects: Sequence[UUID], rule: HygieneConfig) -> list[Near]:
     """Each pair once, without those that were queued or judged before."""
     near = nearest_pairs(subjects, stamp=current_stamp(), cosine=rule.pair_cosine, nearest=rule.pair_candidates)
-    pairs = {_ends(pair): pair for pair in near}
+    pairs = {pair.ends: pair for pair in near}
     known = Dispute.objects.known_pairs(subjects) | judged_pairs(subjects)
     return [pair for ends, pair in pairs.items() if ends not in known]
 
 
 def judged_pairs(subjects: Sequence[UUID]) -> set[tuple[UUID, UUID]]:
-    rows = Judged.objects.filter(scanner=JOB)
-    either = rows.filter(low__in=subjects) | rows.filter(high__in=subjects)
-    return set(either.values_list("low_id", "high_id"))
-
-
-def _ends(pair: Near) -> tuple[UUID, UUID]:
-    low, high = sorted((pair.subject, pair.other))
-    return low, high
+    return Judged.objects.filter(scanner=JOB).pairs_with(subjects)
 
 
 class Scan:
@@ -117,28 +110,26 @@ class Scan:
             self.progress.count(found=1, skipped=1)
             return
         if decision.action == Action.JUDGE and self.has_judge:
-            self._judge(near, one, another)
+            self._judge(near, one, another, pair, decision)
             return
         self._carry_out(one, another, decision)
 
-    def _judge(self, near: Near, one: Memory, another: Memory) -> None:
+    def _judge(self, near: Near, one: Memory, another: Memory, pair: Pair, unjudged: Decision) -> None:
         """Raises ModelError where the model does not answer; an answer that cannot be used leaves it to a person."""
         question = JudgePair(shown(one), shown(another))
         try:
             answer = asking.ask(question, job=JOB, scope=self.scope, run_id=self.progress.run.pk)
         except ModelRejected as error:
             self.progress.count(failed=1)
-            parked = decide(pair_of(one, another, cosine=near.cosine, known=False), thresholds=self.thresholds)
-            self._carry_out(one, another, parked, rationale=f"The model was asked and gave no usable answer. {error}")
+            self._carry_out(one, another, unjudged, rationale=f"The model was asked and gave no usable answer. {error}")
             return
         found = answer.value
         verdict = Verdict(Relation(found.relation), found.confidence)
-        pair = pair_of(one, another, cosine=near.cosine, known=False)
         decision = decide(pair, verdict, self.thresholds)
         self._carry_out(
             one, another, decision, model=answer.model, confidence=found.confidence, rationale=found.rationale
         )
-        low, high = sorted((one.pk, another.pk))
+        low, high = near.ends
         Judged.objects.get_or_create(
             scanner=JOB,
             low_id=low,

@@ -84,7 +84,7 @@ class Examination:
             [subject], stamp=current_stamp(), cosine=self.rule.pair_cosine, nearest=self.rule.pair_candidates
         )
         known = known_pairs([subject], model=self.model)
-        return (pair for pair in near if tuple(sorted((pair.subject, pair.other))) not in known)
+        return (pair for pair in near if pair.ends not in known)
 
     def _compare(self, near: Near) -> None:
         rows = Memory.objects.live().select_related("scope").prefetch_related("entities")
