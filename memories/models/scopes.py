@@ -1,3 +1,5 @@
+from typing import Final
+
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
@@ -8,6 +10,9 @@ class Role(models.TextChoices):
     READER = "reader", "Reader"
     WRITER = "writer", "Writer"
     ADMIN = "admin", "Admin"
+
+
+CORE: Final = "core"
 
 
 class Scope(models.Model):
@@ -33,6 +38,11 @@ class Scope(models.Model):
 
     def __str__(self) -> str:
         return self.slug
+
+    @property
+    def is_core(self) -> bool:
+        """A person's scope of what holds everywhere, by its slug and by nothing else: ``core_banking`` is not core."""
+        return self.slug == CORE
 
 
 class Membership(models.Model):

@@ -186,3 +186,10 @@ def test_the_role_is_said_in_a_word(owner, scope):
 def test_a_name_that_no_text_may_be_is_no_scope(owner, scope, name):
     with pytest.raises(NotFound):
         scope_for(actor_for_user(owner), name)
+
+
+@pytest.mark.parametrize(
+    ("slug", "is_core"), [("core", True), ("core-banking", False), ("core_banking", False), ("score", False)]
+)
+def test_the_core_scope_is_the_one_of_exactly_that_name(slug, is_core):
+    assert Scope(slug=slug).is_core is is_core
