@@ -1,3 +1,4 @@
+from memories.models.activity import RecallActivity
 from memories.models.audit import AuditEntry
 from memories.models.config import ConfigVersion, FusionConfig, FusionWeights, RankingConfig
 from memories.models.embedders import EmbedderChange
@@ -22,6 +23,7 @@ __all__ = [
     "MemoryEntity",
     "Provenance",
     "RankingConfig",
+    "RecallActivity",
     "Reinforcement",
     "Role",
     "Scope",
