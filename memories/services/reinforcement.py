@@ -43,6 +43,15 @@ def _take_back(memory: Memory, at: datetime, user: User, source: str) -> None:
         roll_up(memory=memory, now=timezone.now())
 
 
+def set_promoted(*, memory: Memory, promoted: bool, now: datetime) -> Reinforcement | None:
+    """Whether the memory stands as a rule, which decides its multiplier whatever its signals say; inside the caller's
+    transaction, which holds the memory."""
+    Reinforcement.objects.update_or_create(
+        memory=memory, defaults={"promoted": promoted}, create_defaults={"promoted": promoted, "multiplier": 1.0}
+    )
+    return roll_up(memory=memory, now=now)
+
+
 def roll_up(*, memory: Memory, now: datetime) -> Reinforcement | None:
     """Write what the signals amount to now; at neutral there is no row. Inside the caller's transaction.
 
