@@ -1,6 +1,6 @@
 from memories.models.activity import RecallActivity
 from memories.models.audit import AuditEntry
-from memories.models.config import ConfigVersion, FusionConfig, FusionWeights, RankingConfig
+from memories.models.config import ConfigVersion, FusionConfig, FusionWeights, RankingConfig, ReinforcementConfig
 from memories.models.embedders import EmbedderChange
 from memories.models.graph import Entity, Link, MemoryEntity
 from memories.models.memory import Embedding, Kind, Memory, Provenance, Window
@@ -25,6 +25,7 @@ __all__ = [
     "RankingConfig",
     "RecallActivity",
     "Reinforcement",
+    "ReinforcementConfig",
     "Role",
     "Scope",
     "SignInLink",

@@ -120,6 +120,48 @@ class FusionWeights(models.Model):
         return "Weights"
 
 
+class ReinforcementConfig(models.Model):
+    """The single row of what signals count. A missing row behaves as the defaults; the roll-up reads it."""
+
+    id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
+    window_days = models.PositiveSmallIntegerField(default=90, help_text="How long a signal counts.")
+    judge_minimum = models.FloatField(default=0.6, help_text="Confidence below which a judge counts nothing.")
+    boost = models.FloatField(default=0.15, help_text="Rise for each natural logarithm of 1 + useful signals.")
+    boost_limit = models.FloatField(default=1.4, help_text="Highest multiplier, from 1 to 2.")
+    penalty = models.FloatField(default=0.25, help_text="Fall for each natural logarithm of 1 + misleading signals.")
+    floor = models.FloatField(default=0.5, help_text="Lowest multiplier, above 0 and at most 1.")
+    promoted = models.FloatField(default=0.6, help_text="Multiplier of a memory that became a standing rule.")
+    version = models.PositiveIntegerField(default=1, editable=False)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        db_table = "reinforcement_config"
+        verbose_name = verbose_name_plural = "reinforcement configuration"
+        constraints = [
+            models.CheckConstraint(condition=Q(id=1), name="reinforcement_config_single_row"),
+            models.CheckConstraint(
+                condition=Q(window_days__gte=1, window_days__lte=3650), name="reinforcement_config_window_sane"
+            ),
+            models.CheckConstraint(
+                condition=Q(judge_minimum__gte=0, judge_minimum__lte=1), name="reinforcement_config_judge_in_unit"
+            ),
+            models.CheckConstraint(
+                condition=Q(boost__gte=0, boost__lte=2, penalty__gte=0, penalty__lte=2),
+                name="reinforcement_config_steps_sane",
+            ),
+            # Together they keep every multiplier within the bounds of memory_reinforcement.
+            models.CheckConstraint(
+                condition=Q(boost_limit__gte=1, boost_limit__lte=2)
+                & Q(floor__gt=0, floor__lte=1)
+                & Q(promoted__gt=0, promoted__lte=2),
+                name="reinforcement_config_bounds_sane",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return "Reinforcement"
+
+
 class ConfigVersion(models.Model):
     """One change of a configuration row: who, when, old, new and why. Never changed, never removed."""
 

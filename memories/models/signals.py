@@ -26,10 +26,15 @@ class Reinforcement(models.Model):
 
 
 class UsageEvent(models.Model):
-    """What became of a memory that was shown: ids, flags and confidence, never text. Append-only."""
+    """What became of a memory that was shown: ids, flags and confidence, never text. Append-only.
+
+    A table for each month, so the database's key is ``(id, at)``; ids come from one sequence and are unique alone.
+    """
 
     class Source(models.TextChoices):
         DIRECT = "direct", "Direct report"
+        # A newer memory was written from this one, or in its place.
+        LINK = "link", "Link of a newer memory"
         JUDGE = "judge", "Judge"
         CHALLENGE = "challenge", "Challenge"
         # About the challenge of the same moment, which then counts no more, and again.
@@ -42,6 +47,7 @@ class UsageEvent(models.Model):
     session = models.CharField(max_length=120, blank=True, default="")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
     useful = models.BooleanField(default=False)
+    relevant = models.BooleanField(null=True, help_text="Whether it was about what was asked; only a judge says.")
     misled = models.BooleanField(default=False)
     confidence = models.FloatField(default=1.0)
 
@@ -49,7 +55,7 @@ class UsageEvent(models.Model):
         db_table = "usage_event"
         constraints = [
             models.CheckConstraint(
-                condition=Q(source__in=["direct", "judge", "challenge", "withdrawn", "reinstated"]),
+                condition=Q(source__in=["direct", "link", "judge", "challenge", "withdrawn", "reinstated"]),
                 name="usage_event_source_known",
             ),
             models.CheckConstraint(
@@ -57,6 +63,9 @@ class UsageEvent(models.Model):
             ),
             # A misleading memory was not useful, whatever else was said of it.
             models.CheckConstraint(condition=~(Q(useful=True) & Q(misled=True)), name="usage_event_not_both"),
+            models.CheckConstraint(
+                condition=Q(relevant__isnull=True) | Q(source="judge"), name="usage_event_relevant_by_judge"
+            ),
         ]
         indexes = [
             # The roll-up of one memory's signals within the window.
