@@ -3,6 +3,7 @@ from reflections.models.config import HygieneConfig, ReflectionConfig
 from reflections.models.disputes import Dispute, DisputeType
 from reflections.models.failed_clusters import FailedCluster
 from reflections.models.model_calls import ModelCall
+from reflections.models.rules import StandingRule
 from reflections.models.runs import Examined, Judged, Run, RunScope, RunStep, Watermark
 
 __all__ = [
@@ -19,5 +20,6 @@ __all__ = [
     "Run",
     "RunScope",
     "RunStep",
+    "StandingRule",
     "Watermark",
 ]

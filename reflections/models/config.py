@@ -69,6 +69,17 @@ class HygieneConfig(models.Model):
     reexamine_days = models.PositiveSmallIntegerField(default=90, help_text="Re-examination: within so many days.")
     reexamine_subjects = models.PositiveSmallIntegerField(default=5, help_text="Re-examination: memories in one run.")
     reexamine_rows = models.PositiveSmallIntegerField(default=2, help_text="Re-examination: new disputes in one run.")
+    suspect_reports = models.PositiveSmallIntegerField(
+        default=2, help_text="Stale suspects: reports that a memory misled, one a session."
+    )
+    suspect_days = models.PositiveSmallIntegerField(default=90, help_text="Stale suspects: within so many days.")
+    rule_sessions = models.PositiveSmallIntegerField(
+        default=3, help_text="Rule candidates: sessions that found a memory useful."
+    )
+    rule_days = models.PositiveSmallIntegerField(default=30, help_text="Rule candidates: within so many days.")
+    rule_settled_days = models.PositiveSmallIntegerField(
+        default=7, help_text="Rule candidates: unchanged for so many days."
+    )
     version = models.PositiveIntegerField(default=1, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
 

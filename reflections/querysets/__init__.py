@@ -5,6 +5,7 @@ from reflections.querysets.disputes import DOUBTS, STATUSES, DisputeQuerySet
 from reflections.querysets.failed_clusters import FailedClusterQuerySet
 from reflections.querysets.judged import JudgedQuerySet
 from reflections.querysets.model_calls import ModelCallQuerySet
+from reflections.querysets.rules import StandingRuleQuerySet
 from reflections.querysets.runs import RunQuerySet
 
 __all__ = [
@@ -18,4 +19,5 @@ __all__ = [
     "JudgedQuerySet",
     "ModelCallQuerySet",
     "RunQuerySet",
+    "StandingRuleQuerySet",
 ]

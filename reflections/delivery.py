@@ -1,0 +1,117 @@
+"""Which standing rules are delivered, and why the others are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from memories.access import Actor
+from memories.models import Memory
+from memories.services.edit import EDITED
+from reflections.models import StandingRule
+from reflections.rationing import Standing, ration
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """A promoted rule, the wording its memory has now, and why it is left out; delivered where there is no reason."""
+
+    rule: StandingRule
+    memory: Memory
+    why: str = ""
+
+    @property
+    def is_delivered(self) -> bool:
+        return not self.why
+
+    @property
+    def has_changed(self) -> bool:
+        """The memory was edited since; the rule keeps its own text."""
+        return has_changed(self.rule, self.memory)
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    name: str
+    rulings: Sequence[Ruling]  # what is delivered, in its order, then what is left out
+
+    @property
+    def delivered(self) -> list[Ruling]:
+        return [ruling for ruling in self.rulings if ruling.is_delivered]
+
+    @property
+    def left_out(self) -> list[Ruling]:
+        return [ruling for ruling in self.rulings if not ruling.is_delivered]
+
+
+def deliverable(actor: Actor, scopes: Collection[int]) -> list[Layer]:
+    """The layers ``core`` and ``scope`` of what an agent of *actor* is told in *scopes*, which it may read."""
+    allowed = frozenset(scopes) & actor.readable
+    return layers_of(list(StandingRule.objects.promoted_for(actor, allowed).whole()))
+
+
+def layers_of(rules: Sequence[StandingRule]) -> list[Layer]:
+    """*rules* are promoted and come from ``whole()``."""
+    memories = wordings_now(rules)
+    return [
+        _layer(name, [rule for rule in rules if rule.layer == name], memories) for name in StandingRule.Layer.values
+    ]
+
+
+def _layer(name: str, rules: Sequence[StandingRule], memories: dict[UUID, Memory]) -> Layer:
+    rationed = ration(_standing(rule, memories[rule.pk]) for rule in rules)
+    found = {rule.pk: rule for rule in rules}
+    chosen = [(id, "") for id in rationed.delivered] + list(rationed.left_out)
+    return Layer(name, [Ruling(found[id], memories[id], why) for id, why in chosen])
+
+
+def _standing(rule: StandingRule, memory: Memory) -> Standing:
+    assert rule.promoted_at  # the database keeps it so
+    reinforcement = getattr(memory, "reinforcement", None)
+    useful = reinforcement.useful if reinforcement else 0.0
+    return Standing(rule.pk, rule.pinned, useful, rule.promoted_at, hindrance(memory))
+
+
+def hindrance(memory: Memory) -> str:
+    """Why nothing is said of a memory in this state; nothing where it is live."""
+    reasons = {
+        "invalidated": "Its memory was forgotten. Restore it, and the rule is delivered again.",
+        "superseded": "Another memory replaced its memory. Revoke the rule, or restore that memory.",
+        "lapsed": "Its memory is no longer valid. Give it a later end, and the rule is delivered again.",
+    }
+    return reasons.get(memory.state, "")
+
+
+# Wordings ------------------------------------------------------------------------------------
+
+
+def wordings_now(rules: Iterable[StandingRule]) -> dict[UUID, Memory]:
+    """For each rule, its memory as it is worded now: an edit is a new row, and the same memory."""
+    found = {rule.pk: rule.memory for rule in rules}
+    while edited := {rule: memory for rule, memory in found.items() if _is_edited(memory)}:
+        ids = [memory.superseded_by_id for memory in edited.values()]
+        newer = Memory.objects.select_related("reinforcement").defer("verbatim").in_bulk(ids)
+        found |= {rule: newer[memory.superseded_by_id] for rule, memory in edited.items()}
+    return found
+
+
+def _is_edited(memory: Memory) -> bool:
+    return memory.superseded_by_id is not None and memory.invalidation_reason == EDITED
+
+
+def has_changed(rule: StandingRule, memory: Memory) -> bool:
+    """Whether the *memory* of ``wordings_now`` was edited after the text of its rule was written or approved."""
+    return memory.pk != rule.memory_id and memory.recorded_at > rule.worded_at
+
+
+def wordings_of(memory: Memory) -> set[UUID]:
+    """The memory and everything it was edited from or into."""
+    found = frontier = {memory.pk}
+    while frontier:
+        edits = Memory.objects.filter(invalidation_reason=EDITED, superseded_by__isnull=False)
+        earlier = edits.filter(superseded_by__in=frontier).values_list("pk", flat=True)
+        later = edits.filter(pk__in=frontier).values_list("superseded_by_id", flat=True)
+        frontier = (set(earlier) | set(later)) - found
+        found = found | frontier
+    return found

@@ -1,0 +1,51 @@
+"""PURE. Which of the standing rules of a layer are delivered: pinned ones all, and of the others as many as it takes.
+
+First the pinned ones, then those whose memories proved the most useful, then those promoted first.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+MOST_UNPINNED: Final = 12  # of a layer: what is said at the start of every session is read every time
+CROWDED: Final = f"{MOST_UNPINNED} others come first. Pin it, or revoke one of those."
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """``useful`` is the evidence of its memory, ``hindrance`` why it is not delivered at all."""
+
+    id: UUID
+    pinned: bool
+    useful: float
+    promoted_at: datetime
+    hindrance: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rationed:
+    """In the order of delivery, and why each other one is left out."""
+
+    delivered: tuple[UUID, ...]
+    left_out: tuple[tuple[UUID, str], ...]
+
+
+def ration(rules: Iterable[Standing], most: int = MOST_UNPINNED) -> Rationed:
+    """Of the rules of one layer those that are delivered, at most *most* of them unpinned."""
+    delivered: list[UUID] = []
+    left_out: list[tuple[UUID, str]] = []
+    unpinned = 0
+    for rule in sorted(rules, key=_place):
+        unpinned += not rule.pinned and not rule.hindrance
+        why = rule.hindrance or (CROWDED if not rule.pinned and unpinned > most else "")
+        if why:
+            left_out.append((rule.id, why))
+        else:
+            delivered.append(rule.id)
+    return Rationed(tuple(delivered), tuple(left_out))
+
+
+def _place(rule: Standing) -> tuple[bool, float, datetime, UUID]:
+    return not rule.pinned, -rule.useful, rule.promoted_at, rule.id
