@@ -7,6 +7,7 @@ from memories.models.memory import Embedding, Kind, Memory, Provenance, Window
 from memories.models.people import SignInLink, User
 from memories.models.scopes import Membership, Role, Scope, Token
 from memories.models.signals import Reinforcement, Surfacing, UsageEvent
+from memories.models.verification import FreshnessConfig, Verification
 
 __all__ = [
     "AuditEntry",
@@ -14,6 +15,7 @@ __all__ = [
     "EmbedderChange",
     "Embedding",
     "Entity",
+    "FreshnessConfig",
     "FusionConfig",
     "FusionWeights",
     "Kind",
@@ -33,5 +35,6 @@ __all__ = [
     "Token",
     "UsageEvent",
     "User",
+    "Verification",
     "Window",
 ]

@@ -1,0 +1,2 @@
+DROP TRIGGER memory_verification_never_removed_alone ON memory_verification;
+DROP TRIGGER memory_verification_append_only ON memory_verification;
