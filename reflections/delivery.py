@@ -89,14 +89,14 @@ def hindrance(memory: Memory) -> str:
 def wordings_now(rules: Iterable[StandingRule]) -> dict[UUID, Memory]:
     """For each rule, its memory as it is worded now: an edit is a new row, and the same memory."""
     found = {rule.pk: rule.memory for rule in rules}
-    while edited := {rule: memory for rule, memory in found.items() if _is_edited(memory)}:
+    while edited := {rule: memory for rule, memory in found.items() if is_edited(memory)}:
         ids = [memory.superseded_by_id for memory in edited.values()]
         newer = Memory.objects.select_related("reinforcement").defer("verbatim").in_bulk(ids)
         found |= {rule: newer[memory.superseded_by_id] for rule, memory in edited.items()}
     return found
 
 
-def _is_edited(memory: Memory) -> bool:
+def is_edited(memory: Memory) -> bool:
     return memory.superseded_by_id is not None and memory.invalidation_reason == EDITED
 
 
