@@ -37,7 +37,9 @@ class StandingRuleQuerySet(models.QuerySet):
         """What is said in *scopes*, of which the actor may read each: rules of the layer ``scope`` that name one of
         them, and of the layer ``core`` those of the actor's own scopes, wherever they work, and of a core scope asked
         for."""
-        named = self.model.scopes.through.objects.filter(standingrule_id=OuterRef("pk"), scope_id__in=scopes)
+        from reflections.models import StandingRule
+
+        named = StandingRule.scopes.through.objects.filter(standingrule_id=OuterRef("pk"), scope_id__in=scopes)
         core = Q(layer="core") & (Q(scope__owner=actor.user) | Q(scope__in=scopes))
         return self.filter(core | (Q(layer="scope") & Exists(named)), state="promoted")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from django.db import connection
@@ -48,7 +48,7 @@ def survey(scope: Scope) -> str:
 
 def candidates(scope: Scope, rule: HygieneConfig, now: datetime) -> list[Found]:
     """Memories that were never proposed, in whatever wording, with the sessions that found them useful."""
-    wanted = {
+    wanted: dict[str, Any] = {
         "scope": scope.pk,
         "kinds": [str(kind) for kind in KINDS],
         "now": now,
