@@ -69,6 +69,8 @@ class Recall:
     notices: list[str]
     policy: str
     took_ms: float
+    scopes: Collection[int]
+    words_only: bool
     without: tuple[Without, ...] = ()
 
 
@@ -104,6 +106,8 @@ def recall(
         notices=notices + _more_notices(query, filters, stamps, by.stamps),
         policy=_policy(results),
         took_ms=(time.perf_counter() - began) * 1000,
+        scopes=filters.scopes,
+        words_only=meaning is None,
         without=without,
     )
 

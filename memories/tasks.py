@@ -10,6 +10,7 @@ from django.db import transaction
 
 from memories import embedding_queue
 from memories.models import Memory
+from memories.services.accesses import forget_old_activity
 
 ONE_BELL_SECONDS: Final = 5.0  # other tasks wait meanwhile
 A_TURN_SECONDS: Final = 15.0
@@ -47,3 +48,8 @@ def _go_on(has_more: bool) -> None:
     """Behind the tasks that wait by now, not in front of them."""
     if has_more:
         embed_pending.apply_async(retry=False, expires=EXPIRES_SECONDS)
+
+
+@shared_task
+def forget_activity() -> None:
+    forget_old_activity()

@@ -15,6 +15,10 @@ EFFECTS: Final = {
         "Turns memories that wait for it into vectors, so that they are found by meaning.",
         "vectors; never a memory's text, kind, dates or state",
     ),
+    "memories.tasks.forget_activity": (
+        "Removes what agents asked more than 30 days ago from the log of recalls.",
+        "that log; never a memory",
+    ),
     "reflections.tasks.sweep": (
         "Brings snoozed drafts back on their day and runs back that lost their worker, and starts the full cycle in "
         "each scope every ZEROMEMORY_HYGIENE_HOURS hours (0 unless set: only when somebody asks).",

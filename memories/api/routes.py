@@ -10,14 +10,13 @@ from ninja import Header, Query, Router, Status
 
 from memories import configuration, services
 from memories.access import Actor, memory_for, read_targets, writable_memory_for, write_target
+from memories.agent_recall import recall_for_agent
 from memories.api import answers, shapes
 from memories.errors import ValidationFailed
 from memories.models import Kind, Memory
 from memories.paging import page_of
 from memories.querysets import MemoryQuerySet
-from memories.recall import recall
 from memories.services import EntitySpec, LinkSpec
-from memories.services.accesses import note_accesses
 
 router = Router()
 ERRORS = dict.fromkeys((400, 401, 403, 404, 409, 413, 500), shapes.ErrorOut)
@@ -159,8 +158,7 @@ def unpin_memory(request: HttpRequest, memory_id: str) -> Any:
 @router.post("/recall", response={200: shapes.RecallOut, **ERRORS}, summary="Recall, with every factor")
 def recall_memories(request: HttpRequest, body: shapes.RecallIn) -> Any:
     actor = acting(request)
-    found = recall(actor=actor, **(body.dict() | {"ignore": frozenset(body.ignore)}))
-    note_accesses([result.memory.pk for result in found.results])
+    found = recall_for_agent(actor=actor, **(body.dict() | {"ignore": frozenset(body.ignore)}))
     return answers.recall_answer(found, actor)
 
 

@@ -79,6 +79,7 @@ class RecallIn(Request):
     k: int = Field(default=10, description="At most so many, from 1 to 50, and each text once.")
     as_of: datetime | None = Field(default=None, description="Search what stood at this moment, which has been.")
     ignore: list[Ignored] = Field(default_factory=list, max_length=10)
+    session: Text = Field(default="", max_length=120, description="Of the agent; the log of recalls shows it.")
 
 
 class EntityOut(Schema):

@@ -2,9 +2,10 @@
 
 import django.contrib.postgres.fields
 import django.db.models.deletion
-import memories.models.memory
 from django.conf import settings
 from django.db import migrations, models
+
+import memories.models.memory
 
 
 class Migration(migrations.Migration):

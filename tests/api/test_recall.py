@@ -10,8 +10,9 @@ from django.db import connection, connections, transaction
 from django.urls import reverse
 from django.utils import timezone
 
+from memories.access import actor_for_user
 from memories.models import AuditEntry, FusionConfig, Memory
-from memories.services.accesses import note_accesses
+from memories.services.accesses import Answered, Given, note_recall
 from tests.factories import make_memory, make_scope
 
 pytestmark = pytest.mark.django_db
@@ -92,11 +93,11 @@ def test_reading_one_or_listing_over_rest_is_no_recall(api, scope):
     assert accesses(memory) == [0]
 
 
-def test_noting_accesses_costs_one_statement(api, scope, harbour, django_assert_num_queries):
-    with django_assert_num_queries(1):
-        note_accesses([memory.pk for memory in harbour])
-    with django_assert_num_queries(0):
-        note_accesses([])
+def test_noting_a_recall_costs_one_statement(api, scope, harbour, django_assert_num_queries):
+    actor, given = actor_for_user(scope.owner), [Given(memory.pk, 0.0, False) for memory in harbour]
+    for answered in (Answered(given), Answered()):
+        with django_assert_num_queries(1):
+            note_recall(actor=actor, query="harbour", k=10, answered=answered)
 
 
 def test_a_count_at_the_end_of_its_column_stays_there(api, scope):
@@ -141,7 +142,7 @@ def test_where_accesses_cannot_be_noted_the_answer_comes_all_the_same(api, scope
     finally:
         with connection.cursor() as cursor:
             cursor.execute("ALTER TABLE memories DROP CONSTRAINT never_accessed")
-    assert "The access of 1 memories could not be noted" in caplog.text
+    assert "A recall that gave 1 memories could not be noted" in caplog.text
     assert accesses(memory) == [0]
 
 

@@ -5,9 +5,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from memories.access import actor_for_user
 from memories.models import AuditEntry, Surfacing
 from memories.services import accesses
-from memories.services.accesses import note_accesses
+from memories.services.accesses import Answered, Given, note_recall
 from reflections import hygiene
 from reflections.models import Dispute, Examined, HygieneConfig, Judged
 from reflections.services import disputes
@@ -56,8 +57,9 @@ def crowd(scope):
 
 def test_recalls_are_counted_by_day(scope):
     memory, other = near(scope, "Recalled."), near(scope, "Not recalled.")
-    note_accesses([memory.pk])
-    note_accesses([memory.pk])
+    for _ in range(2):
+        recalled = Answered([Given(memory.pk, 0.0, False)])
+        note_recall(actor=actor_for_user(scope.owner), query="Recalled", k=1, answered=recalled)
     assert list(Surfacing.objects.values_list("memory", "day", "count")) == [(memory.pk, timezone.now().date(), 2)]
     assert fresh(memory).access_count == 2
     assert fresh(other).access_count == 0

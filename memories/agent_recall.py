@@ -1,0 +1,48 @@
+"""Recall for an agent: the same search that people have, and what it gave is counted and logged."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from django.db import OperationalError
+
+from memories.access import Actor
+from memories.errors import ValidationFailed, ZeroMemoryError
+from memories.recall import Recall, Result, recall
+from memories.services.accesses import Answered, Given, note_recall
+
+
+def recall_for_agent(*, actor: Actor, query: str, k: int = 10, session: str = "", **asked: Any) -> Recall:
+    """``recall``, with a line in the log also where it found nothing or failed; what was asked wrongly has none."""
+    began = time.perf_counter()
+    try:
+        found = recall(actor=actor, query=query, k=k, **asked)
+    except ValidationFailed:
+        raise
+    except Exception as error:
+        failed = Answered(error=_code(error), took_ms=(time.perf_counter() - began) * 1000)
+        note_recall(actor=actor, query=query, k=k, session=session, answered=failed)
+        raise
+    note_recall(actor=actor, query=query, k=k, session=session, answered=_answered(found))
+    return found
+
+
+def _answered(found: Recall) -> Answered:
+    return Answered(
+        given=[_given(result) for result in found.results],
+        scopes=found.scopes,
+        took_ms=found.took_ms,
+        words_only=found.words_only,
+    )
+
+
+def _given(result: Result) -> Given:
+    return Given(result.memory.pk, result.age_days, result.factors.reinforcement != 1)
+
+
+def _code(error: Exception) -> str:
+    """As the answer over REST names it."""
+    if isinstance(error, ZeroMemoryError):
+        return error.code
+    return "unavailable" if isinstance(error, OperationalError) else ZeroMemoryError.code
