@@ -15,6 +15,7 @@ from memories.candidates import Filters
 from memories.embedding_queue import without_vectors
 from memories.entities import canonical_name
 from memories.errors import ValidationFailed
+from memories.looks import budgets, is_stale
 from memories.models import Kind, MemoryEntity, Scope
 from memories.models.memory import AuthorKind
 from memories.querysets import STATES, MemoryQuerySet
@@ -35,6 +36,7 @@ class Choice:
     age: str | None = None
     faded: bool = False
     waiting: bool = False
+    stale: bool = False
     entity: str | None = None
 
     def __post_init__(self) -> None:
@@ -81,6 +83,7 @@ FILTER_WORDS: Final = {
     "pinned": "pinned",
     "faded": "faded",
     "waiting": "not found by meaning",
+    "stale": "not checked lately",
     "entity": "about this entity",
     ALL: "with all of them",
 }
@@ -98,6 +101,7 @@ class Facets:
     pinned: int
     faded: int
     waiting: int
+    stale: int
 
 
 def narrowed(rows: MemoryQuerySet, choice: Choice, rules: Rules, now: datetime, *, but: str = "") -> MemoryQuerySet:
@@ -111,6 +115,7 @@ def narrowed(rows: MemoryQuerySet, choice: Choice, rules: Rules, now: datetime, 
         "age": ageing.in_bucket(choice.age, now) if choice.age else Q(),
         "faded": _faded(rules, now) if choice.faded else Q(),
         "waiting": _waiting() if choice.waiting else Q(),
+        "stale": is_stale(budgets(), now) if choice.stale else Q(),
         "entity": _about(choice.entity) if choice.entity else Q(),
     }
     for name, condition in conditions.items():
@@ -193,6 +198,7 @@ def facets(rows: MemoryQuerySet, choice: Choice, rules: Rules, now: datetime) ->
         age=_counted(under("age"), {name: ageing.in_bucket(name, now) for name in AGE_BUCKETS}),
         pinned=under("pinned").filter(pinned=True).count(),
         waiting=under("waiting").filter(_waiting()).count(),
+        stale=under("stale").filter(is_stale(budgets(), now)).count(),
         faded=under("faded").filter(_faded(rules, now)).count(),
     )
 

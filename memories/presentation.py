@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final
+from uuid import UUID
 
 from django.urls import reverse
 
@@ -36,6 +37,7 @@ ACTION_WORDS: Final = {
     "edit": "edited",
     "enrich": "added entities or links",
     "forget": "forgotten",
+    "forget_together": "forgotten together",
     "import": "imported",
     "link": "linked",
     "merge_entities": "had entities merged",
@@ -52,8 +54,10 @@ ACTION_WORDS: Final = {
     "snooze": "snoozed",
     "snooze_dispute": "snoozed",
     "supersede": "replaced by a newer version",
+    "take_back_together": "brought back together",
     "undo": "decision undone",
     "unpin": "unpinned",
+    "verify": "looked at",
     "wake": "back from snooze",
 }
 
@@ -166,6 +170,14 @@ def result_row(result: Result, best: float, rules: Rules, now: datetime) -> dict
         "score": figure(result.score),
         "ranks": rank_list(result),
     }
+
+
+def with_unchecked(rows: list[dict[str, Any]], stale_days: Mapping[UUID, int | None]) -> list[dict[str, Any]]:
+    """Rows with a badge on each world fact that is past its days without a check."""
+    for row in rows:
+        if days := stale_days.get(row["id"]):
+            row["badges"] = [*row["badges"], {"text": f"not checked for {days:,} days", "tone": "amber"}]
+    return rows
 
 
 def factor_list(result: Result, rule: KindRule) -> list[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -18,7 +18,9 @@ from memories.embedding_queue import not_embedded_with
 from memories.errors import ValidationFailed
 from memories.explanation import why
 from memories.facets import Without, search_without_each
+from memories.freshness import asked_of
 from memories.fusion import Fused, FusionRule
+from memories.looks import looks
 from memories.models import EmbedderChange, Kind, Memory
 from memories.models.memory import AuthorKind
 from memories.querysets import OPENING, MemoryQuerySet
@@ -43,7 +45,8 @@ class Ranks:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """``excerpt`` is characters *start* to *stop* of the content; ``truncated`` when there is more of it."""
+    """``excerpt`` is characters *start* to *stop* of the content; ``truncated`` when there is more of it.
+    ``stale_days`` since the last check of a world fact that is past its budget; it moves no score."""
 
     memory: Memory
     excerpt: str
@@ -59,6 +62,7 @@ class Result:
     text_matched: int
     policy: str
     why: str
+    stale_days: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +104,7 @@ def recall(
     by = in_force()
     meaning, stamps, notices = _meaning(query, by.change)
     results = find(query=query, meaning=meaning, filters=filters, k=k, ignore=ignore, by=by, rows=rows)
+    results = _with_asks(results, filters.as_of or timezone.now())
     without = () if results else _without(actor, query, meaning, filters, ignore, by)
     return Recall(
         results=results,
@@ -110,6 +115,18 @@ def recall(
         words_only=meaning is None,
         without=without,
     )
+
+
+def _with_asks(results: list[Result], now: datetime) -> list[Result]:
+    """Whoever is given a world fact that nobody has looked at for long is asked to, in passing."""
+    found = looks([result.memory for result in results], now)
+    stale = {pk: look.stale_days for pk, look in found.items() if look.stale_days}
+    return [
+        replace(result, stale_days=days, why=f"{result.why.removesuffix('.')}; {asked_of(days)}.")
+        if (days := stale.get(result.memory.pk))
+        else result
+        for result in results
+    ]
 
 
 def _without(

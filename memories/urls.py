@@ -1,7 +1,7 @@
 from django.urls import URLPattern, path
 
 from memories import people_views
-from memories.views import account, browse, detail, embedder, ranking, scopes, tokens, writing
+from memories.views import account, browse, detail, embedder, ranking, scopes, tokens, verifying, writing
 
 urlpatterns: list[URLPattern] = [
     path("choose-password/", people_views.choose_password, name="choose_password"),
@@ -13,6 +13,7 @@ urlpatterns: list[URLPattern] = [
     path("memories/<uuid:memory_id>/pin/", writing.memory_pin, name="memory_pin"),
     path("memories/<uuid:memory_id>/restore/", writing.memory_restore, name="memory_restore"),
     path("memories/<uuid:memory_id>/unpin/", writing.memory_unpin, name="memory_unpin"),
+    path("memories/<uuid:memory_id>/verify/", verifying.memory_verify, name="memory_verify"),
     path("scopes/", scopes.scope_list, name="scope_list"),
     path("scopes/<int:scope_id>/", scopes.scope_detail, name="scope_detail"),
     path("scopes/<int:scope_id>/leave/", scopes.scope_leave, name="scope_leave"),

@@ -7,10 +7,13 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from django.utils import timezone
+
 from memories.access import Actor
 from memories.doubts import open_disputes
 from memories.embedding_queue import is_embedded, stamps_in_use
 from memories.history import ties, versions
+from memories.looks import ledger, looks
 from memories.models import Memory
 from memories.recall import COUNTED
 
@@ -78,6 +81,7 @@ def whole_answer(memory: Memory, actor: Actor) -> dict[str, Any]:
         "newest_source_at": memory.newest_source_at,
         "reinforcement": reinforcement.multiplier if reinforcement else 1.0,
         **_doubt(open_disputes([memory.pk]).get(memory.pk)),
+        "verification": verification_answer(memory),
         "links": [
             {
                 "type": tie.type,
@@ -90,6 +94,29 @@ def whole_answer(memory: Memory, actor: Actor) -> dict[str, Any]:
         ],
         "versions": [version_answer(version) for version in versions(memory, actor)],
         "anchors": [],
+    }
+
+
+def verification_answer(memory: Memory) -> dict[str, Any]:
+    """When it was looked at, newest first; ``stale_days`` and ``budget_days`` only of a core fact or reference."""
+    checks, look = ledger(memory), looks([memory], timezone.now()).get(memory.pk)
+    return {
+        "stale_days": look.stale_days if look else None,
+        "budget_days": look.budget if look else None,
+        "checked_at": checks[0].at if checks else None,
+        "checks": [
+            {
+                "at": check.at,
+                "verdict": check.verdict,
+                "method": check.method,
+                "by": check.actor,
+                "source": check.source,
+                "note": check.note,
+                "confidence": check.confidence,
+                "model": check.model,
+            }
+            for check in checks
+        ],
     }
 
 
@@ -144,7 +171,7 @@ def result_answer(result: Result) -> dict[str, Any]:
         "text_matched": result.text_matched,
         "pinned": memory.pinned,
         "policy": memory.scope.retention,
-        "stale_days": None,
+        "stale_days": result.stale_days,
         "anchors": [],
         "why": result.why,
     }

@@ -132,6 +132,28 @@ class MemoryOut(Schema):
     entities: list[EntityOut]
 
 
+class CheckOut(Schema):
+    """One look at whether a memory still holds."""
+
+    at: datetime
+    verdict: Literal["current", "unverifiable"]
+    method: Literal["person", "agent", "web_search"]
+    by: str
+    source: str
+    note: str
+    confidence: float | None
+    model: str
+
+
+class VerificationOut(Schema):
+    """``stale_days`` since the last check, when that is past ``budget_days``; checks newest first."""
+
+    stale_days: int | None
+    budget_days: int | None
+    checked_at: datetime | None
+    checks: list[CheckOut]
+
+
 class MemoryWhole(MemoryOut):
     verbatim: str
     accessed_at: datetime
@@ -141,6 +163,7 @@ class MemoryWhole(MemoryOut):
     reinforcement: float
     disputed: bool
     dispute_id: UUID | None
+    verification: VerificationOut
     links: list[LinkOut]
     versions: list[VersionOut]
     anchors: list[dict[str, Any]]

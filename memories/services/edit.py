@@ -19,6 +19,7 @@ from memories.services.validation import (
     check_size,
     check_validity,
 )
+from memories.services.verification import stamp_new_wording
 from memories.services.writing import locked, refuse_twin, take_turns, writing
 from memories.tasks import ring_for
 
@@ -130,6 +131,7 @@ def _new_version(actor: Actor, old: Memory, changed: dict[str, Any]) -> Memory:
     entities.attach(new, named)
     _carry_links(old, new)
     _carry_reinforcement(old, new)
+    stamp_new_wording(actor=actor, memory=new)
     lifecycle.retire_in_favour(actor=actor, memory=old, replacement=new, reason=EDITED)
     audit.record(actor=actor, action="edit", subject=new, scope=new.scope, fields=sorted(changed), old=str(old.pk))
     ring_for(new)

@@ -15,9 +15,10 @@ from memories.ageing import AGE_BUCKETS, Rules
 from memories.configuration import ranking_rules
 from memories.errors import ValidationFailed
 from memories.facets import ALL, FEED, Choice, Facets, Without, facets, narrowed, without_each
+from memories.looks import stale_days
 from memories.models import Kind, Memory
 from memories.paging import page_of
-from memories.presentation import AUTHOR_WORDS, result_row, row_of, scope_names
+from memories.presentation import AUTHOR_WORDS, result_row, row_of, scope_names, with_unchecked
 from memories.recall import COUNTED, MOST_RESULTS, Recall, recall
 from memories.views.fragments import is_fragment, page_or_part
 
@@ -40,8 +41,8 @@ STATE_HINTS: Final = {
     "superseded": "replaced by a newer text, and still readable",
     "all": "whatever became of them",
 }
-PARAMETERS: Final = ("q", "scope", "kind", "state", "author", "age", "pinned", "faded", "waiting", "entity")
-OF_THE_FEED: Final = {"state", "faded", "waiting"}  # a search finds what is live, whatever its age
+PARAMETERS: Final = ("q", "scope", "kind", "state", "author", "age", "pinned", "faded", "waiting", "stale", "entity")
+OF_THE_FEED: Final = {"state", "faded", "waiting", "stale"}  # a search finds what is live, whatever its age
 
 
 def memory_list(request: HttpRequest) -> HttpResponse:
@@ -76,6 +77,7 @@ def _choice(actor: Actor, asked: dict[str, str]) -> Choice:
         age=asked.get("age"),
         faded=asked.get("faded") == "1",
         waiting=asked.get("waiting") == "1",
+        stale=asked.get("stale") == "1",
         entity=asked.get("entity"),
     )
 
@@ -86,7 +88,7 @@ def _feed(actor: Actor, asked: dict[str, str], choice: Choice, request: HttpRequ
     page, cursor = page_of(rows.for_list(), cursor=request.GET.get("cursor"), size=PAGE)
     questioned = () if page or request.GET.get("cursor") else _hidden(actor, choice, rules, now)
     return {
-        "rows": [row_of(memory, rules, now) for memory in page],
+        "rows": with_unchecked([row_of(memory, rules, now) for memory in page], stale_days(page, now)),
         "without": _offers(asked, questioned),
         "next_url": _link(asked, cursor=cursor) if cursor else None,
         "total": None if request.GET.get("cursor") else rows.count(),
@@ -100,7 +102,10 @@ def _searched(actor: Actor, asked: dict[str, str], choice: Choice, request: Http
     found = _recalled(actor, asked, choice, k)
     best = found.results[0].score if found.results else 0.0
     return {
-        "rows": [result_row(result, best, rules, now) for result in found.results],
+        "rows": with_unchecked(
+            [result_row(result, best, rules, now) for result in found.results],
+            {result.memory.pk: result.stale_days for result in found.results},
+        ),
         "notices": found.notices,
         "without": _offers(asked, found.without, most=COUNTED),
         "took_ms": found.took_ms,
@@ -196,6 +201,7 @@ def _marks(asked: dict[str, str], counts: Facets | None) -> dict[str, Any]:
     if "q" not in asked:
         marks.append(("faded", "faded", counts.faded if counts else None))
         marks.append(("waiting", "not found by meaning", counts.waiting if counts else None))
+        marks.append(("stale", "not checked lately", counts.stale if counts else None))
     options = [
         {
             "label": label,

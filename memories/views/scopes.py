@@ -8,6 +8,7 @@ from typing import Any, Final
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from memories.access import Actor, actor_for_request, readable_scopes
@@ -18,6 +19,7 @@ from memories.models import Role, Scope
 from memories.presentation import scope_names
 from memories.services import scopes as services
 from memories.views.access import readable_scope
+from memories.views.verifying import world_facts
 
 RETENTION_WORDS: Final = {
     "ageing": "Ageing: nothing is ever removed by age. Older memories count for less in search.",
@@ -78,6 +80,7 @@ def _page(
         "role": role_words(actor, scope),
         "retention": RETENTION_WORDS[scope.retention],
         "size": sizes([scope])[scope.pk],
+        "world_facts": world_facts(scope, timezone.now()),
         "memberships": memberships,
         "roles": Role.choices,
         "administered": scope.pk in actor.administered,

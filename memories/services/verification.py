@@ -1,0 +1,92 @@
+"""Saying that a memory was looked at. A check is a line in the ledger: the memory itself does not move."""
+
+from datetime import datetime
+from typing import Final
+
+from django.utils import timezone
+
+from memories import guard
+from memories.access import Actor
+from memories.errors import Conflict
+from memories.looks import is_fast
+from memories.models import Memory, Verification
+from memories.services import audit
+from memories.services.validation import check_free_text
+from memories.services.writing import locked, writing
+
+Verdict, Method = Verification.Verdict, Verification.Method
+LONGEST: Final = 2000  # characters of a note and of a source
+
+
+def verify(*, actor: Actor, memory: Memory, note: str = "", source: str = "") -> Verification:
+    """Say that *memory* still holds. *source* is where that is said: an address, or a sentence.
+
+    Neither version nor dates nor score of the memory move. Raises NotFound, Forbidden, ValidationFailed also for a
+    secret in the texts, and Conflict for a memory that is retired.
+    """
+    check_free_text(note, "reason")
+    check_free_text(source, "evidence")
+    with writing():
+        memory = locked(actor, memory)
+        if memory.invalidated_at:
+            raise Conflict("This memory is retired, so there is nothing to verify. Restore it first.")
+        return stamp(actor=actor, memory=memory, note=note, source=source)
+
+
+def stamp(*, actor: Actor, memory: Memory, note: str = "", source: str = "") -> Verification:
+    """The same inside the caller's transaction, which holds the memory."""
+    check = Verification.objects.create(
+        memory=memory,
+        at=timezone.now(),
+        verdict=Verdict.CURRENT,
+        method=Method.PERSON if actor.is_person else Method.AGENT,
+        user=actor.user,
+        actor=actor.label[:200],
+        note=note,
+        source=source,
+    )
+    audit.record(actor=actor, action="verify", subject=memory, scope=memory.scope, reason=note)
+    return check
+
+
+def stamp_new_wording(*, actor: Actor, memory: Memory) -> None:
+    """Whoever words a world fact anew has looked at it, though it keeps the date it was learned."""
+    if not is_fast(memory):
+        return
+    Verification.objects.create(
+        memory=memory,
+        at=memory.recorded_at,
+        verdict=Verdict.CURRENT,
+        method=Method.PERSON if actor.is_person else Method.AGENT,
+        user=actor.user,
+        actor=actor.label[:200],
+        note="Worded anew",
+    )
+
+
+def stamp_by_search(
+    *, memory: Memory, verdict: str, label: str, at: datetime, source: str, note: str, confidence: float, model: str
+) -> Verification:
+    """What a search of the web says, inside the caller's transaction, which holds the memory."""
+    check = Verification.objects.create(
+        memory=memory,
+        at=at,
+        verdict=verdict,
+        method=Method.WEB_SEARCH,
+        actor=label[:200],
+        source=guard.masked(source)[:LONGEST],
+        note=guard.masked(note)[:LONGEST],
+        confidence=confidence,
+        model=model,
+    )
+    audit.record(
+        actor=None,
+        label=label,
+        action="verify",
+        subject=memory,
+        scope=memory.scope,
+        verdict=verdict,
+        confidence=f"{confidence:.2f}",
+        model=model,
+    )
+    return check
