@@ -25,7 +25,17 @@ from reflections.services import asking, runs
 from reflections.services.asking import BudgetSpent
 from reflections.services.progress import CancelledError, Progress, TakenOverError, beat, heard_of
 from reflections.services.runs import Started
-from reflections.steps import entity_merge, kind_audit, loop_closure, pairs, reexamination, reflection, stale_sweep
+from reflections.steps import (
+    entity_merge,
+    kind_audit,
+    loop_closure,
+    pairs,
+    reexamination,
+    reflection,
+    rule_candidates,
+    stale_suspects,
+    stale_sweep,
+)
 from zeromemory.embedding import EmbedderError
 from zeromemory.llm import ModelBusy, ModelError, ModelUnavailable
 
@@ -89,6 +99,14 @@ STEPS: Final[dict[str, Step]] = {
             stale_sweep.survey,
         ),
         Step(
+            "rule_candidates",
+            "Propose standing rules",
+            "Finds conventions, preferences and gotchas that several sessions found useful of late.",
+            "proposals of rules; never a memory",
+            rule_candidates.work,
+            rule_candidates.survey,
+        ),
+        Step(
             "reflection",
             "Draft facts from clusters of episodes",
             "Looks for episodes that tell of the same thing and proposes one fact for each cluster.",
@@ -105,6 +123,14 @@ STEPS: Final[dict[str, Step]] = {
             loop_closure.work,
             loop_closure.survey,
             asks="always",
+        ),
+        Step(
+            "stale_suspects",
+            "Ask about what misled more than once",
+            "Finds memories that several sessions report as misleading since somebody last decided about them.",
+            "nothing; opens disputes",
+            stale_suspects.work,
+            stale_suspects.survey,
         ),
         Step(
             "entity_merge",

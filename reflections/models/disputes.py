@@ -75,6 +75,12 @@ class Dispute(models.Model):
     confidence = models.FloatField(null=True, blank=True)
     rationale = models.CharField(max_length=RATIONALE_LENGTH, blank=True, default="", help_text="Why it is here.")
     evidence = models.CharField(max_length=EVIDENCE_LENGTH, blank=True, default="")
+    reports = models.JSONField(
+        default=list,
+        db_default=[],
+        blank=True,
+        help_text="Of a stale suspect, who says that it misled: [{at, source, by, session, confidence}].",
+    )
     scanner = models.CharField(max_length=60, blank=True, default="", help_text="What opened it by itself.")
     model = models.CharField(max_length=200, blank=True, default="", help_text="The language model that judged it.")
     opened_at = models.DateTimeField(default=timezone.now)
@@ -196,6 +202,11 @@ class Dispute(models.Model):
     @property
     def is_pair(self) -> bool:
         return self.other_id is not None
+
+    @property
+    def is_challenge(self) -> bool:
+        """Raised by somebody whom the memory misled, also when more reports have come since."""
+        return not self.scanner and self.type in (DisputeType.CHALLENGED, DisputeType.STALE_SUSPECT)
 
     @property
     def sides(self) -> list[Memory]:

@@ -49,6 +49,10 @@ class DisputeQuerySet(models.QuerySet):
     def singles(self) -> Self:
         return self.filter(other__isnull=True)
 
+    def decided_singles(self) -> Self:
+        """About one memory, and somebody answered. What was swept nobody did."""
+        return self.singles().filter(status__in=["resolved", "dismissed"]).exclude(resolution="swept")
+
     def with_dead_side(self) -> Self:
         """About something that was retired meanwhile, so that nothing is left to settle."""
         return self.filter(Q(subject__invalidated_at__isnull=False) | Q(other__invalidated_at__isnull=False))

@@ -1,9 +1,11 @@
 """Two at the same moment, with real transactions: one decision stands, nothing is doubled, nobody deadlocks."""
 
 import pytest
+from django.utils import timezone
 
 from memories import services as memory_services
 from memories.models import AuditEntry, Memory, UsageEvent
+from reflections.hygiene import start_cycle, work_on
 from reflections.ladder import Relation, Verdict, decide
 from reflections.models import Dispute
 from reflections.services.disputes import (
@@ -108,3 +110,18 @@ def test_two_undos_at_once_undo_once(scope, two):
     results = at_once(*(lambda who=who: undo(actor=who, dispute=settled, version=2) for who in two))
     assert kinds(results) == ["Conflict", "Dispute"]
     assert states(*pair.sides, settled.merged) == ["live", "live", "invalidated"]
+
+
+@pytest.mark.behaviour("Z32")
+def test_a_challenge_at_the_moment_of_a_suspicion_leaves_no_two_that_ask_the_same_of_one_kind(owner, scope, two):
+    memory = make_memory(scope=scope)
+    for number in range(2):
+        now = timezone.now()
+        UsageEvent.objects.create(memory=memory, at=now, source="direct", session=f"s{number}", user=owner, misled=True)
+    run = start_cycle(actor=None, scopes=[scope], steps=["stale_suspects"], ring=False).run
+    results = at_once(lambda: work_on(run.pk), *(lambda who=who: challenge(actor=who, memory=memory) for who in two))
+    assert not [result for result in results if isinstance(result, Exception)]
+    assert sorted(found.already_pending for found in results if found) == [False, True]
+    rows = list(Dispute.objects.unsettled())
+    assert sum(row.is_challenge for row in rows) == 1
+    assert len({row.type for row in rows}) == len(rows) <= 2

@@ -36,7 +36,7 @@ def challenge(*, actor: Actor, memory: Memory, reason: str = "", evidence: str =
         memory = locked(actor, memory)
         if memory.invalidated_at:
             raise Conflict("This memory is retired already, so there is nothing to challenge.")
-        if pending := _open_single(memory, Dispute.Type.CHALLENGED):
+        if pending := _open_challenge(memory):
             return Challenged(pending, already_pending=True)
         dispute = Dispute.objects.create(
             scope=memory.scope,
@@ -129,6 +129,12 @@ def take_turns_over(one: Memory, another: Memory) -> None:
 
 def _open_single(memory: Memory, type: str) -> Dispute | None:
     return Dispute.objects.unsettled().singles().filter(subject=memory, type=type).first()
+
+
+def _open_challenge(memory: Memory) -> Dispute | None:
+    """Also one that has become a suspect."""
+    rows = Dispute.objects.unsettled().singles().filter(subject=memory).order_by("pk")
+    return next((row for row in rows if row.is_challenge), None)
 
 
 def _is_one_retired(*memories: Memory) -> bool:

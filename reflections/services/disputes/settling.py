@@ -141,7 +141,7 @@ def _merge(decision: Decision) -> Outcome:
 
 def _uphold(decision: Decision) -> Outcome:
     row = decision.row
-    if row.type == Dispute.Type.CHALLENGED:
+    if row.is_challenge:
         withdraw_challenge(memory=row.subject, at=row.opened_at, user=decision.actor.user)
     return Outcome(Resolution.UPHELD, status=Status.DISMISSED)
 

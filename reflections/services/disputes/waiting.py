@@ -62,14 +62,15 @@ def undo(*, actor: Actor, dispute: Dispute, version: int) -> Dispute:
 def _refuse_second_open(row: Dispute) -> None:
     if row.is_pair or row.status == Dispute.Status.SNOOZED:
         return
-    same = Dispute.objects.unsettled().singles().filter(subject=row.subject, type=row.type)
+    types = [Dispute.Type.CHALLENGED, Dispute.Type.STALE_SUSPECT] if row.is_challenge else [row.type]
+    same = Dispute.objects.unsettled().singles().filter(subject=row.subject, type__in=types)
     if same.exists():
         raise Conflict("The same doubt about this memory was raised again since, and waits. Settle that one.")
 
 
 def _give_back(actor: Actor, row: Dispute) -> None:
     _refuse_changed(actor, row)
-    if row.type == Dispute.Type.CHALLENGED and row.resolution == Dispute.Resolution.UPHELD:
+    if row.is_challenge and row.resolution == Dispute.Resolution.UPHELD:
         reinstate_challenge(memory=row.subject, at=row.opened_at, user=actor.user)
     for mark in sorted(row.retired, key=lambda mark: str(mark["memory"])):
         give_back = _file_back if row.former_kind else _take_back
