@@ -140,8 +140,15 @@ def _figures(run: EvaluationRun) -> dict[str, Any]:
         "systems": tables.systems(run.results, with_interval=tables.MAIN),
         "categories": [(metric, table) for metric, table in categories if table.rows],
         "curve": tables.curve(run.results) if "curve" in run.results else None,
+        **_replay(run),
         **_comparison(run),
     }
+
+
+def _replay(run: EvaluationRun) -> dict[str, Any]:
+    if "replay" not in run.results:
+        return {}
+    return {"replay": tables.replay(run.results), "replayed": tables.replayed(run.results)}
 
 
 def _probes(run: EvaluationRun) -> list[dict[str, str]]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
+from uuid import UUID
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from insights.quality.corpus import Corpus, Tell
 from insights.quality.datasets import Dataset, Query
 from memories.candidates import Filters, Meaning, Searched, candidates
 from memories.fusion import RRF, FusionRule
-from memories.ranking import KindRule, rank
+from memories.ranking import KindRule, Scored, rank
 from memories.recall import search_for
 from zeromemory.embedding import get_embedder
 
@@ -102,6 +103,11 @@ class Bench:
         """Ids of the documents that a question gets under *fusion*, best first."""
         return self._ranked(asked, self._candidates(asked, fusion)[0], fusion, ignore)
 
+    def shown(self, asked: Asked, multipliers: Mapping[UUID, float]) -> list[UUID]:
+        """Memories that a question gets under the fusion in force, best first, where those named were reinforced."""
+        found = _reinforced(self.searched(asked), multipliers)
+        return [item.candidate.id for item in self._scored(asked, found, self.fusion)]  # type: ignore[misc]  # ids of stored memories are UUIDs
+
     def means(
         self, chosen: Sequence[Asked], fusion: FusionRule, ignore: frozenset[str] = frozenset()
     ) -> dict[str, float]:
@@ -131,7 +137,13 @@ class Bench:
         return self._found[key]
 
     def _ranked(self, asked: Asked, found: Searched, fusion: FusionRule, ignore: frozenset[str]) -> list[str]:
-        """Ids of the documents, best first. What only a leg of weight 0 found was not found."""
+        """Ids of the documents, best first."""
+        return [self.corpus.documents[item.candidate.id] for item in self._scored(asked, found, fusion, ignore)]  # type: ignore[index]  # ids of stored memories are UUIDs
+
+    def _scored(
+        self, asked: Asked, found: Searched, fusion: FusionRule, ignore: frozenset[str] = frozenset()
+    ) -> list[Scored]:
+        """The first K. What only a leg of weight 0 found was not found."""
         scored = rank(
             found.candidates,
             background=found.background,
@@ -140,7 +152,7 @@ class Bench:
             fusion=fusion,
             ignore=ignore,
         )
-        return [self.corpus.documents[item.candidate.id] for item in scored[:K] if item.fused.value > 0]  # type: ignore[index]  # ids of stored memories are UUIDs
+        return [item for item in scored[:K] if item.fused.value > 0]
 
     def _now(self, asked: Asked) -> datetime:
         return self.corpus.asked_at[asked.query.corpus]
@@ -162,6 +174,18 @@ def _since(began: float) -> float:
 def _all_of(kind: str, searched: Searched) -> Searched:
     return replace(
         searched, found=[replace(hit, candidate=replace(hit.candidate, kind=kind)) for hit in searched.found]
+    )
+
+
+def _reinforced(searched: Searched, multipliers: Mapping[UUID, float]) -> Searched:
+    if not multipliers:
+        return searched
+    return replace(
+        searched,
+        found=[
+            replace(hit, candidate=replace(hit.candidate, reinforcement=multipliers.get(hit.candidate.id, 1.0)))  # type: ignore[arg-type]  # ids of stored memories are UUIDs
+            for hit in searched.found
+        ],
     )
 
 

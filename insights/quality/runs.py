@@ -1,7 +1,8 @@
 """Runs: measured, kept, and compared with the one before.
 
-``results`` of a run on a set: ``systems`` as ``harness.report`` gives them, and ``curve`` where one was asked for. Of
-the ageing probes: ``probes`` (their number), ``contrast`` (in force) and ``failing`` (names by contrast).
+``results`` of a run on a set: ``systems`` as ``harness.report`` gives them, ``replay`` as ``replay.report`` does, and
+``curve`` where one was asked for. Of the ageing probes: ``probes`` (their number), ``contrast`` (in force) and
+``failing`` (names by contrast).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from dulwich.repo import Repo
 
 from insights.models import EvaluationRun
 from insights.quality import ageing, corpus, harness, metrics
+from insights.quality import replay as quarter
 from insights.quality.corpus import Tell
 from insights.quality.datasets import Dataset
 from insights.quality.harness import SYSTEMS, System
@@ -36,6 +38,7 @@ class Options:
     kind: str = "fact"
     systems: Sequence[System] = SYSTEMS
     curve: bool = False
+    replay: bool = True
     rebuild: bool = False
 
 
@@ -68,6 +71,7 @@ def measure(dataset: Dataset, options: Options, tell: Tell = lambda _: None) -> 
         bench = harness.Bench(stored, rules=rules, fusion=fusion, tell=tell)
         outcomes = [bench.run(system) for system in options.systems]
         curve = {"curve": harness.ageing_curve(bench)} if options.curve else {}
+        lived = {"replay": quarter.report(bench)} if options.replay else {}
         size = len(stored.documents)
     categories = [query.category for query in dataset.queries]
     return EvaluationRun(
@@ -75,7 +79,7 @@ def measure(dataset: Dataset, options: Options, tell: Tell = lambda _: None) -> 
         kind=options.kind,
         corpus_size=size,
         queries=len(dataset.queries),
-        results={"systems": [harness.report(outcome, categories) for outcome in outcomes]} | curve,
+        results={"systems": [harness.report(outcome, categories) for outcome in outcomes]} | curve | lived,
         values=_values(dataset, outcomes),
         **_circumstances(started),
     )

@@ -86,6 +86,33 @@ def probes(results: Mapping[str, Any]) -> Table:
     )
 
 
+def replay(results: Mapping[str, Any]) -> Table:
+    """What a simulated quarter of use changed, in nDCG@10 and R@8."""
+    groups = results["replay"]["groups"]
+    return Table(
+        ("Questions", "n", *(f"{metric} {when}" for metric in MAIN for when in ("before", "after", "gain"))),
+        tuple((_text(group["name"]), Cell(f"{group['n']:,}", group["n"]), *_gained(group)) for group in groups),
+    )
+
+
+def _gained(group: Mapping[str, Any]) -> Iterator[Cell]:
+    for metric in MAIN:
+        yield _plain(group["before"][metric])
+        yield _plain(group["after"][metric])
+        yield gain(Estimate(*group["gain"][metric]))
+
+
+def replayed(results: Mapping[str, Any]) -> str:
+    """The quarter in words: what was asked and reported, and how much of what is shown was reinforced."""
+    told = results["replay"]
+    reports = ", ".join(f"{number:,} {name}" for name, number in told["reports"].items()) or "none"
+    shares = {name: "–" if share is None else f"{share:.1%}" for name, share in told["reinforced"].items()}
+    return (
+        f"{told['habits']['days']} days, {told['recalls']:,} recalls; reports: {reports}. Reinforced: "
+        f"{shares['corpus']} of what is stored, {shares['shown']} of what is shown; at the cap: {shares['at_cap']}."
+    )
+
+
 def long(results: Mapping[str, Any]) -> Table:
     """One figure a row, for programs."""
     return Table(("System", "Category", "Questions", "Metric", "Mean", "Low", "High"), tuple(_long(results)))

@@ -47,6 +47,7 @@ class Command(BaseCommand):
             "--without-speakers", action="store_true", help="store what was said without saying who said it"
         )
         parser.add_argument("--ageing-curve", action="store_true", help="also R@8 by contrast for three kinds")
+        parser.add_argument("--no-replay", action="store_true", help="leave out the simulated quarter of use")
         parser.add_argument("--rebuild", action="store_true", help="store and embed the documents again")
         parser.add_argument("--drop", action="store_true", help="only remove the scratch database of the set")
         parser.add_argument("--no-save", action="store_true", help="do not keep the run")
@@ -82,6 +83,7 @@ class Command(BaseCommand):
             kind=options["kind"],
             systems=_systems(dict(options["fields"])),
             curve=options["ageing_curve"],
+            replay=not options["no_replay"],
             rebuild=options["rebuild"],
         )
         return runs.measure(_dataset(name, options), chosen, self._tell)
@@ -143,3 +145,6 @@ def _report(run: EvaluationRun) -> Iterator[str]:
         yield f"\nR@8 by category:\n\n{tables.markdown(categories)}"
     if "curve" in run.results:
         yield f"\nR@8 by contrast, every document of one kind:\n\n{tables.markdown(tables.curve(run.results))}"
+    if "replay" in run.results:
+        yield f"\nAfter a simulated quarter of use. {tables.replayed(run.results)}\n"
+        yield tables.markdown(tables.replay(run.results))
