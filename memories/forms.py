@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from datetime import datetime
+from datetime import datetime, time
 from typing import Any, Final
 from zoneinfo import available_timezones
 
@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from memories.access import Actor, readable_scopes
 from memories.entities import EntitySpec
+from memories.facets import Choice
 from memories.models import Kind, Role, Scope, User
 from memories.presentation import scope_names
 
@@ -139,6 +140,43 @@ class NewMemoryForm(MemoryForm):
 
 class ReasonForm(forms.Form):
     reason = forms.CharField(required=False, max_length=2000)
+
+
+class BulkForm(forms.Form):
+    """Which memories to forget together: the filters of the list, and a date. Shown are those that matter here."""
+
+    scope = forms.ChoiceField(help_text="One scope. Another one is not touched.")
+    before = forms.DateField(
+        required=False,
+        label="Learned before",
+        widget=forms.DateInput(attrs={"type": "date"}),
+        help_text="Only what was learned before the beginning of this day.",
+    )
+    kind = forms.ChoiceField(required=False, choices=[("", "Every kind"), *Kind.choices])
+    state = forms.CharField(required=False, widget=forms.HiddenInput)
+    author = forms.CharField(required=False, widget=forms.HiddenInput)
+    age = forms.CharField(required=False, widget=forms.HiddenInput)
+    entity = forms.CharField(required=False, widget=forms.HiddenInput)
+    pinned = forms.BooleanField(required=False, widget=forms.HiddenInput)
+    faded = forms.BooleanField(required=False, widget=forms.HiddenInput)
+    waiting = forms.BooleanField(required=False, widget=forms.HiddenInput)
+    stale = forms.BooleanField(required=False, widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, actor: Actor, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        writable = scope_names(readable_scopes(actor))
+        names = [(name, name) for scope, name in writable.items() if scope in actor.writable]
+        self.fields["scope"].choices = [("", "Choose a scope"), *names]  # type: ignore[attr-defined]  # a ChoiceField
+
+    def choice(self, scope: Scope) -> Choice:
+        """The filters of the list, in *scope*."""
+        wanted = {name: value for name, value in self.cleaned_data.items() if value and name not in ("scope", "before")}
+        return Choice(scope=scope, **wanted)
+
+    def before_moment(self) -> datetime | None:
+        """The beginning of the chosen day in the person's zone."""
+        day = self.cleaned_data["before"]
+        return timezone.make_aware(datetime.combine(day, time.min)) if day else None
 
 
 class ScopeForm(forms.Form):

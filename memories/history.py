@@ -13,6 +13,7 @@ from django.db.models.functions import Left, RowNumber
 
 from memories.access import Actor
 from memories.models import AuditEntry, Link, Memory
+from memories.models.audit import OPERATION
 from memories.querysets import OPENING, MemoryQuerySet
 from memories.sql import load
 
@@ -62,8 +63,9 @@ def trail(memory: Memory, *, most: int = 100) -> list[AuditEntry]:
     return list(AuditEntry.objects.filter(object_type="memory", object_id=str(memory.pk)).order_by("-at", "-pk")[:most])
 
 
-# An edit of the text retires the old version; that is one act and not two.
-_HALF_OF_AN_EDIT: Final = Q(action="supersede", reason="Edited")
+# An edit of the text retires the old version; that is one act and not two. An act on many memories has an entry for
+# each of them as well.
+_TOLD_BY_ANOTHER: Final = Q(action="supersede", reason="Edited") | Q(object_type=OPERATION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ class Change:
 
 def changes_since(actor: Actor, moment: datetime, *, most: int) -> list[Change]:
     """What was done in the scopes the actor may read, by action, the newest action first; two queries."""
-    entries = AuditEntry.objects.filter(scope_id__in=actor.readable, at__gt=moment).exclude(_HALF_OF_AN_EDIT)
+    entries = AuditEntry.objects.filter(scope_id__in=actor.readable, at__gt=moment).exclude(_TOLD_BY_ANOTHER)
     counts = dict(entries.order_by().values_list("action").annotate(n=Count("pk")))
     place = Window(RowNumber(), partition_by="action", order_by=[F("at").desc(), F("pk").desc()])
     newest: dict[str, list[AuditEntry]] = {}

@@ -1,11 +1,14 @@
 from django.urls import URLPattern, path
 
 from memories import people_views
-from memories.views import account, browse, detail, embedder, ranking, scopes, tokens, verifying, writing
+from memories.views import account, browse, bulk, detail, embedder, ranking, scopes, tokens, verifying, writing
 
 urlpatterns: list[URLPattern] = [
     path("choose-password/", people_views.choose_password, name="choose_password"),
     path("memories/", browse.memory_list, name="memory_list"),
+    path("memories/bulk/", bulk.memory_bulk, name="memory_bulk"),
+    path("memories/bulk/<uuid:operation_id>/", bulk.memory_bulk_done, name="memory_bulk_done"),
+    path("memories/bulk/<uuid:operation_id>/undo/", bulk.memory_bulk_undo, name="memory_bulk_undo"),
     path("memories/new/", writing.memory_new, name="memory_new"),
     path("memories/<uuid:memory_id>/", detail.memory_detail, name="memory_detail"),
     path("memories/<uuid:memory_id>/edit/", writing.memory_edit, name="memory_edit"),

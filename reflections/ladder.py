@@ -9,10 +9,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
+from memories.protection import PROTECTED_KINDS, PROVISIONAL
 from reflections.sameness import says_the_same
-
-PROTECTED_KINDS: Final = frozenset({"gotcha", "convention", "decision", "preference"})
-PROVISIONAL: Final = 0
 
 
 class Relation(StrEnum):

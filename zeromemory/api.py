@@ -20,6 +20,7 @@ from ninja.security import HttpBearer
 import zeromemory
 from insights.api import router as insights_router
 from memories.access import Actor, actor_for_token
+from memories.api.bulk import router as bulk_router
 from memories.api.freshness import router as freshness_router
 from memories.api.routes import router as memories_router
 from memories.errors import NotFound, ValidationFailed, ZeroMemoryError
@@ -68,6 +69,7 @@ api = NinjaAPI(
     parser=StrictParser(),
     urls_namespace="api",
 )
+api.add_router("", bulk_router, tags=["memories"])  # first, or "bulk" would be taken for the id of a memory
 api.add_router("", memories_router, tags=["memories"])
 api.add_router("", freshness_router, tags=["memories"])
 api.add_router("", reflections_router, tags=["reflections"])

@@ -1,7 +1,11 @@
+from typing import Final
+
 from django.conf import settings
 from django.db import models
 
 from memories.models.scopes import Scope, Token
+
+OPERATION: Final = "operation"  # what an act on many memories is about
 
 
 class AuditEntry(models.Model):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
+from uuid import UUID
 
 from django.db import models
 from django.utils import timezone
 
 from memories.access import Actor
 from memories.models import AuditEntry, Scope, Token
+from memories.models.audit import OPERATION
 
 
 def record(
@@ -50,6 +52,17 @@ def record_each(
     AuditEntry.objects.bulk_create(entries)
 
 
+def record_operation(
+    *, actor: Actor, action: str, operation: UUID, scope: Scope, reason: str = "", **detail: Any
+) -> AuditEntry:
+    """One entry for an act on many memories. Each of its members has an entry of its own, which names *operation*."""
+    _note_first_write(actor)
+    entry = AuditEntry(**_acted(actor, "", action, reason, detail), scope=scope)
+    entry.object_type, entry.object_id = OPERATION, str(operation)
+    entry.save(force_insert=True)
+    return entry
+
+
 def _entry(
     actor: Actor | None,
     action: str,
@@ -60,16 +73,22 @@ def _entry(
     detail: dict[str, Any],
 ) -> AuditEntry:
     return AuditEntry(
-        user=actor.user if actor else None,
-        token=actor.token if actor else None,
-        actor=(label or (actor.label if actor else "system"))[:200],
-        action=action,
+        **_acted(actor, label, action, reason, detail),
         scope=scope,
         object_type=subject._meta.model_name or "",
         object_id=str(subject.pk),
-        reason=reason,
-        detail=detail,
     )
+
+
+def _acted(actor: Actor | None, label: str, action: str, reason: str, detail: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "user": actor.user if actor else None,
+        "token": actor.token if actor else None,
+        "actor": (label or (actor.label if actor else "system"))[:200],
+        "action": action,
+        "reason": reason,
+        "detail": detail,
+    }
 
 
 def _note_first_write(actor: Actor | None) -> None:

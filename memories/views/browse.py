@@ -20,6 +20,7 @@ from memories.models import Kind, Memory
 from memories.paging import page_of
 from memories.presentation import AUTHOR_WORDS, result_row, row_of, scope_names, with_unchecked
 from memories.recall import COUNTED, MOST_RESULTS, Recall, recall
+from memories.selection import RETIRED
 from memories.views.fragments import is_fragment, page_or_part
 
 PAGE: Final = 40
@@ -93,7 +94,16 @@ def _feed(actor: Actor, asked: dict[str, str], choice: Choice, request: HttpRequ
         "next_url": _link(asked, cursor=cursor) if cursor else None,
         "total": None if request.GET.get("cursor") else rows.count(),
         "state_hint": STATE_HINTS[choice.state],
+        "bulk_url": _bulk_link(actor, asked, choice),
     }
+
+
+def _bulk_link(actor: Actor, asked: dict[str, str], choice: Choice) -> str | None:
+    """To forget what is listed, all of it; None where nothing of it can be."""
+    if not (actor.writable if choice.scope is None else choice.scope.pk in actor.writable) or choice.state in RETIRED:
+        return None
+    scope = {"scope": scope_names(readable_scopes(actor))[choice.scope.pk]} if choice.scope else {}
+    return f"{reverse('memory_bulk')}?{urlencode(asked | scope)}" if asked else reverse("memory_bulk")
 
 
 def _searched(actor: Actor, asked: dict[str, str], choice: Choice, request: HttpRequest) -> dict[str, Any]:

@@ -133,5 +133,6 @@ def _act(entry: AuditEntry) -> dict[str, Any]:
         "scanner": entry.detail.get("scanner", "") if entry.user_id is None else "",
         "model": entry.detail.get("model", ""),
         "dispute": entry.detail.get("dispute", ""),
+        "operation": entry.detail.get("operation", ""),
         "entry": entry,
     }

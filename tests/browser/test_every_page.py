@@ -30,6 +30,8 @@ PAGES: dict[str, Callable[[SimpleNamespace], dict[str, Any]]] = {
     "embedder_page": lambda rows: {},
     "inbox": lambda rows: {},
     "insights": lambda rows: {},
+    "memory_bulk": lambda rows: {},
+    "memory_bulk_done": lambda rows: {"operation_id": rows.operation},
     "memory_detail": lambda rows: {"memory_id": rows.memory.pk},
     "memory_edit": lambda rows: {"memory_id": rows.memory.pk},
     "memory_list": lambda rows: {},
@@ -60,6 +62,7 @@ WITHOUT_A_SCREEN = {
     "inbox_bulk",
     "insights_csv",
     "load_demo",
+    "memory_bulk_undo",
     "memory_challenge",
     "memory_forget",
     "memory_pin",
@@ -110,6 +113,7 @@ def test_what_is_said_to_have_no_screen_has_none(client_of, owner, rows):
         "candidate_id": rows.candidate.pk, "memory_id": rows.memory.pk, "name": "age", "run_id": rows.memory.pk,
         "scope_id": rows.scope.pk, "token_id": rows.token.pk, "user_id": owner.pk, "evaluation_id": make_run().pk,
         "source": "draft", "item_id": rows.candidate.pk, "action": "dismiss", "cluster_id": rows.cluster.pk,
+        "operation_id": rows.operation,
     }  # fmt: skip
     for name, values in named_pages():
         if name in WITHOUT_A_SCREEN:

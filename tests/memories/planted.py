@@ -6,7 +6,10 @@ from types import SimpleNamespace
 
 from memories import services
 from memories.access import actor_for_token, actor_for_user
+from memories.facets import Choice
 from memories.models import AuditEntry, Memory, User
+from memories.selection import Selection
+from memories.services.bulk import forget_many
 from tests.factories import add_entity, make_member, make_memory, make_scope, make_token, make_user
 from tests.reflections.factories import make_candidate, make_episodes, make_failed_cluster
 
@@ -36,6 +39,9 @@ def plant(person: User, text: str = MARKUP) -> SimpleNamespace:
     candidate = make_candidate(scope, sources=episodes, draft=text, rationale=text, origin=text[:200])
     decided = make_candidate(scope, sources=make_episodes(scope), draft=text, state="dismissed", reason=text)
     cluster = make_failed_cluster(scope, make_episodes(scope), reason=text, raw=text)
+    make_memory(f"old {text}", scope=scope, kind="episode", author_kind="import")
+    imported = Selection(Choice(scope=scope, author="import"))
+    operation = forget_many(actor=actor_for_user(person), selection=imported, expected=1, reason=text).operation
     member = make_member(scope, user=make_user(username=text[:150]))
     AuditEntry.objects.create(actor=text[:200], action=text[:60], scope=scope, object_type=text[:40], object_id="1")
     return SimpleNamespace(
@@ -48,4 +54,5 @@ def plant(person: User, text: str = MARKUP) -> SimpleNamespace:
         cluster=cluster,
         member=member,
         token=token,
+        operation=operation,
     )

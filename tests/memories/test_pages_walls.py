@@ -11,8 +11,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from memories.access import actor_for_user
+from memories.facets import Choice
 from memories.models import AuditEntry, Membership, Memory, Scope, Token
+from memories.selection import Selection
 from memories.services import forget, pin, remember, supersede
+from memories.services.bulk import forget_many
 from memories.services.tokens import create_token
 from reflections.models import Candidate, CandidateMember, Dispute, FailedCluster, Run
 from reflections.services.disputes import challenge
@@ -59,10 +62,20 @@ def theirs(db):
     failed = make_failed_cluster(scope, episodes[:1], reason=f"No {MARK} answer.")
     run = Run.objects.create(requested_by=user)
     run.scopes.add(scope)
+    gone = make_memory(f"Old {MARK} episode", scope=scope, kind="episode", age_days=900)
+    selection = Selection(Choice(scope=scope), before=gone.created_at + timedelta(days=1))
+    operation = forget_many(actor=actor, selection=selection, expected=1, reason=f"{MARK} bulk").operation
     token, _ = create_token(actor=actor, name=f"{MARK}-token", scopes=[scope])
     make_member(scope, user=make_user(username=f"{MARK}-member"))
     return SimpleNamespace(
-        user=user, scope=scope, memory=memory, candidate=candidate, cluster=failed, run=run, token=token
+        user=user,
+        scope=scope,
+        memory=memory,
+        candidate=candidate,
+        cluster=failed,
+        run=run,
+        token=token,
+        operation=operation,
     )
 
 
@@ -86,6 +99,7 @@ def values_of(theirs, names):
         "scope_id": theirs.scope.pk,
         "user_id": theirs.user.pk,
         "token_id": theirs.token.pk,
+        "operation_id": theirs.operation,
         "secret": "guessed",
         "name": "age",
         "evaluation_id": 1,

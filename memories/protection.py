@@ -1,0 +1,6 @@
+"""PURE. What no machine and no bulk act retires, whatever it is sure of."""
+
+from typing import Final
+
+PROTECTED_KINDS: Final = frozenset({"gotcha", "convention", "decision", "preference"})
+PROVISIONAL: Final = 0  # a provisional note is protected by no kind
