@@ -78,7 +78,7 @@ def is_stale(within: Budgets, now: datetime) -> Q:
     for kind in FAST_KINDS:
         day = now - timedelta(days=(within.of(kind, is_core=True) or 0) + 1)
         since = Verification.objects.filter(memory=OuterRef("pk"), at__gt=day, at__lte=now)
-        past |= Q(kind=kind, created_at__lte=day) & ~Exists(since)
+        past |= Q(kind=kind, created_at__lte=day) & ~Q(Exists(since))
     return STATES["live"] & Q(scope__slug=CORE) & past
 
 

@@ -1,6 +1,7 @@
 """Asking the model for a step of the cycle: within the budget of the day, and with a record of what it cost."""
 
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import UUID
@@ -18,6 +19,7 @@ from zeromemory import llm
 from zeromemory.llm import (
     Answer,
     Contract,
+    LookUp,
     ModelBusy,
     ModelError,
     ModelRejected,
@@ -25,6 +27,7 @@ from zeromemory.llm import (
     ModelUnavailable,
     Output,
     QuestionRefused,
+    Searched,
 )
 
 Outcome = ModelCall.Outcome
@@ -53,13 +56,24 @@ def ask[T: Output](
     ModelUnavailable where another question would fare no better, ModelRejected where this one is to be set aside;
     RuntimeError inside a transaction.
     """
+    return _recorded(question, lambda: llm.ask(question, mask=masked), job=job, scope=scope, run_id=run_id)
+
+
+def search(question: LookUp, *, job: str, scope: Scope | None = None, run_id: UUID | None = None) -> Searched:
+    """The same for a look-up on the web. Raises SearchUnsupported too."""
+    return _recorded(question, lambda: llm.search(question, mask=masked), job=job, scope=scope, run_id=run_id)
+
+
+def _recorded[Cost: (Answer[Any], Searched)](
+    question: object, asked: Callable[[], Cost], *, job: str, scope: Scope | None, run_id: UUID | None
+) -> Cost:
     with transaction.atomic(durable=True):
         _require_budget()
         _require_sense(run_id)
     call = ModelCall(job=job, scope=scope, run_id=run_id, model=model_name(), question=key_of(question))
     began = time.monotonic()
     try:
-        answer = llm.ask(question, mask=masked)
+        answer = asked()
     except ModelError as error:
         _keep_failure(call, error, began)
         raise _laid_on_whom(call, error) from error
@@ -67,7 +81,7 @@ def ask[T: Output](
     return answer
 
 
-def key_of(question: Contract[Any]) -> str:
+def key_of(question: object) -> str:
     return salted_hmac("reflections.question", repr(question), algorithm="sha256").hexdigest()
 
 
@@ -143,7 +157,7 @@ def _has_failed_often(call: ModelCall) -> bool:
     return ModelCall.objects.without_an_answer(question=call.question, model=call.model).count() >= MOST_FAILURES
 
 
-def _keep(call: ModelCall, cost: Answer[Output] | ModelError, outcome: Outcome, began: float) -> None:
+def _keep(call: ModelCall, cost: Answer[Any] | Searched | ModelError, outcome: Outcome, began: float) -> None:
     call.input_tokens, call.output_tokens, call.requests = cost.input_tokens, cost.output_tokens, cost.requests
     call.estimated = cost.estimated
     call.seconds, call.outcome = time.monotonic() - began, outcome

@@ -1,4 +1,4 @@
-"""A real HTTP server on the loopback interface that speaks OpenAI's and Anthropic's protocols, or fails to.
+"""A real HTTP server on the loopback interface that speaks both of OpenAI's and Anthropic's protocols, or fails to.
 
 ``model_server`` is a fixture of every test: the settings name it as the model. Script it before the product asks::
 
@@ -22,9 +22,11 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from tests.llm.searching import RESPONSES, Page, Web, anthropic_blocks, responses_items, responses_message
+
 OPENAI = "openai"
 ANTHROPIC = "anthropic"
-PATHS = {"/v1/chat/completions": OPENAI, "/v1/messages": ANTHROPIC}
+PATHS = {"/v1/chat/completions": OPENAI, "/v1/messages": ANTHROPIC, "/v1/responses": RESPONSES}
 STOPPED = {
     "done": {OPENAI: "stop", ANTHROPIC: "end_turn"},
     "called": {OPENAI: "tool_calls", ANTHROPIC: "tool_use"},
@@ -44,14 +46,26 @@ class Request:
     @cached_property
     def instructions(self) -> str:
         system = self.body.get("system", "")
-        ours = [message for message in self.body["messages"] if message["role"] in ("system", "developer")]
-        return _text(system) + "".join(_text(message["content"]) for message in ours)
+        ours = [message for message in self._messages if message["role"] in ("system", "developer")]
+        return (
+            self.body.get("instructions", "") + _text(system) + "".join(_text(message["content"]) for message in ours)
+        )
 
     @cached_property
     def prompt(self) -> str:
         """What the user says: the question, and in a later request also why the answer was not taken."""
-        said = [message for message in self.body["messages"] if message["role"] == "user"]
+        said = [message for message in self._messages if message["role"] == "user"]
         return "\n".join(_text(message["content"]) for message in said)
+
+    @property
+    def _messages(self) -> list[dict[str, Any]]:
+        """Of one protocol a list of items, some of which nobody says."""
+        return [item for item in self.body.get("messages") or self.body["input"] if "role" in item]
+
+    @property
+    def searches_web(self) -> bool:
+        """Whether the provider's own search may be used for the answer."""
+        return any(str(tool.get("type", "")).startswith("web_search") for tool in self.body.get("tools") or ())
 
     @property
     def everything(self) -> str:
@@ -84,6 +98,7 @@ class Reply:
     wait: float = 0.0  # seconds before it answers
     cut: bool = False  # the connection ends in the middle of the body
     trickle: float = 0.0  # seconds between two bytes
+    web: Web | None = None  # what the provider searched for it
 
 
 type Value = BaseModel | Mapping[str, Any]
@@ -102,6 +117,11 @@ def arguments(*texts: str) -> Reply:
 
 def prose(text: str) -> Reply:
     return Reply(text=text)
+
+
+def searched(*pages: Page, searches: int = 1, ran_out: bool = False, is_paused: bool = False) -> Reply:
+    """The provider searched the web, and cites what the pages say."""
+    return Reply(web=Web(pages, searches, ran_out, is_paused))
 
 
 def refusal(text: str = "I cannot help with that.") -> Reply:
@@ -159,7 +179,7 @@ class ModelServer(ThreadingHTTPServer):
 
     def base_url(self, protocol: str = OPENAI) -> str:
         """As ZEROMEMORY_MODEL_BASE_URL wants it."""
-        return f"{self.address}/v1" if protocol == OPENAI else self.address
+        return self.address if protocol == ANTHROPIC else f"{self.address}/v1"
 
     def will(self, *scripts: Script) -> None:
         self._script.extend(map(_reply, scripts))
@@ -232,8 +252,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _body(request: Request, reply: Reply, server: ModelServer) -> bytes:
-    made = _openai if request.protocol == OPENAI else _anthropic
-    body = made(request, reply, server)
+    body = {OPENAI: _openai, ANTHROPIC: _anthropic, RESPONSES: _responses}[request.protocol](request, reply, server)
     if not server.reports_usage:
         del body["usage"]
     return json.dumps(body).encode()
@@ -270,6 +289,8 @@ def _anthropic(request: Request, reply: Reply, server: ModelServer) -> dict[str,
         parts.append({"type": "thinking", "thinking": reply.thinking, "signature": "signed"})
     if reply.text:
         parts.append({"type": "text", "text": reply.text})
+    if reply.web:
+        parts += anthropic_blocks(reply.web)
     for number, text in enumerate(reply.arguments):
         parts.append({"type": "tool_use", "id": f"toolu_{number}", "name": request.tool, "input": _input(text)})
     return {
@@ -278,9 +299,37 @@ def _anthropic(request: Request, reply: Reply, server: ModelServer) -> dict[str,
         "role": "assistant",
         "model": request.body["model"],
         "content": parts,
-        "stop_reason": STOPPED[reply.stopped][ANTHROPIC],
+        "stop_reason": "pause_turn" if reply.web and reply.web.is_paused else STOPPED[reply.stopped][ANTHROPIC],
         "stop_sequence": None,
         "usage": {"input_tokens": server.input_tokens, "output_tokens": server.output_tokens},
+    }
+
+
+def _responses(request: Request, reply: Reply, server: ModelServer) -> dict[str, Any]:
+    """OpenAI's newer protocol, which has a web search."""
+    items: list[dict[str, Any]] = responses_items(reply.web) if reply.web else []
+    if reply.text:
+        items.append(responses_message(reply.text))
+    for number, text in enumerate(reply.arguments):
+        call = {"id": f"fc_{number}", "call_id": f"call_{number}", "name": request.tool, "arguments": text}
+        items.append({"type": "function_call", "status": "completed"} | call)
+    return {
+        "id": "resp_1",
+        "object": "response",
+        "created_at": int(time.time()),
+        "model": request.body["model"],
+        "status": "completed",
+        "output": items,
+        "parallel_tool_calls": False,
+        "tool_choice": "auto",
+        "tools": [],
+        "usage": {
+            "input_tokens": server.input_tokens,
+            "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
+            "output_tokens": server.output_tokens,
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": server.input_tokens + server.output_tokens,
+        },
     }
 
 

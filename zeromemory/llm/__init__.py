@@ -1,6 +1,7 @@
-"""Asking a language model: contracts of what is asked and answered, and ``ask``. Nothing else talks to one.
+"""Asking a language model: contracts of what is asked and answered, ``ask``, and ``search``, which looks up the web.
+Nothing else talks to one.
 
-Importing this package imports no model library; the first ``ask`` does.
+Importing this package imports no model library; the first question does.
 """
 
 from zeromemory.llm.asking import Answer, ask
@@ -32,7 +33,9 @@ from zeromemory.llm.errors import (
     ModelTimedOut,
     ModelUnavailable,
     QuestionRefused,
+    SearchUnsupported,
 )
+from zeromemory.llm.searching import LookUp, Searched, search
 
 __all__ = [
     "Answer",
@@ -47,6 +50,7 @@ __all__ = [
     "JudgeUsefulness",
     "KindAudit",
     "KindVerdict",
+    "LookUp",
     "LoopVerdict",
     "MemoryShown",
     "ModelBusy",
@@ -58,10 +62,13 @@ __all__ = [
     "Output",
     "PairVerdict",
     "QuestionRefused",
+    "SearchUnsupported",
+    "Searched",
     "Sentence",
     "Usefulness",
     "UsefulnessVerdicts",
     "WorldFactVerdict",
     "ask",
     "model_in_use",
+    "search",
 ]

@@ -39,7 +39,7 @@ async def _converse[T: Output](question: Contract[T], choice: ModelChoice, failu
     try:
         async with (
             asyncio.timeout(choice.timeout),
-            _client(choice) as client,
+            client_of(choice) as client,
         ):
             model = PatientModel(model_of(choice, client), failure.spent, failure.reasons, failure.mask)
             answer: Any = await _agent(question, model, fence).run(question.prompt(fence), infer_name=False)
@@ -50,7 +50,7 @@ async def _converse[T: Output](question: Contract[T], choice: ModelChoice, failu
         raise failure.of(error) from error
 
 
-def _client(choice: ModelChoice) -> httpx2.AsyncClient:
+def client_of(choice: ModelChoice) -> httpx2.AsyncClient:
     timeout = httpx2.Timeout(choice.timeout, connect=min(CONNECT_SECONDS, choice.timeout))
     return httpx2.AsyncClient(timeout=timeout, verify=_certificates())
 

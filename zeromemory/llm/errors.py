@@ -64,6 +64,14 @@ class ModelUnavailable(ModelError):
     """No answer came: network, time-out, a failing server, a refused key, or no model at all."""
 
 
+class SearchUnsupported(ModelUnavailable):
+    """The provider, which is named, has no web search: asking about another fact would fare no better."""
+
+    def __init__(self, message: str, *, provider: str, spent: Spent | None = None) -> None:
+        super().__init__(message, spent=spent)
+        self.provider = provider
+
+
 class ModelTimedOut(ModelUnavailable):
     """No answer came in time: the server is slow, or this question is too much for it."""
 
