@@ -1,6 +1,6 @@
 """PURE. The moments that can be stored and shown: a day inside what a date can hold, for the sake of time zones."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from typing import Final
 
 EARLIEST: Final = datetime(1, 1, 2, tzinfo=UTC)
@@ -12,3 +12,8 @@ def is_within_reach(moment: datetime) -> bool:
     """Whether an aware *moment* survives storage, and display in every time zone."""
     offset = moment.utcoffset()
     return offset is not None and abs(offset) <= FURTHEST and EARLIEST <= moment <= LATEST
+
+
+def utc_midnight(now: datetime, *, days_ago: int) -> datetime:
+    """Where a period of days in UTC begins: ``days_ago`` before the day of *now*."""
+    return datetime.combine(now.astimezone(UTC).date() - timedelta(days=days_ago), time(), tzinfo=UTC)
