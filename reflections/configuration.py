@@ -1,6 +1,5 @@
 """The thresholds in force. Read from the table at each call, so a change counts from the next run on."""
 
-from memories.ranking import REINFORCEMENT_DEFAULTS
 from reflections.clustering import Rule
 from reflections.ladder import Thresholds
 from reflections.models import HygieneConfig, ReflectionConfig
@@ -24,11 +23,6 @@ def cluster_rule() -> Rule:
 def hygiene() -> HygieneConfig:
     """The single row; where it is missing, an unsaved one with the defaults."""
     return HygieneConfig.objects.first() or HygieneConfig()
-
-
-def judge_minimum() -> float:
-    """The confidence below which what a judge says of a memory counts nothing."""
-    return REINFORCEMENT_DEFAULTS.judge_minimum
 
 
 def thresholds(rule: HygieneConfig) -> Thresholds:

@@ -71,6 +71,16 @@ class SideWhole(SideOut):
     content: str
 
 
+class ReportOut(Schema):
+    """Of a session that the memory misled."""
+
+    at: datetime
+    source: str
+    by: str
+    session: str
+    confidence: float
+
+
 class DisputeOut(Schema):
     id: UUID
     scope: str
@@ -101,6 +111,7 @@ class DisputeOut(Schema):
 class DisputeWhole(DisputeOut):
     subject: SideWhole
     other: SideWhole | None
+    reports: list[ReportOut]
 
 
 class DisputePage(Schema):
@@ -132,6 +143,7 @@ def answer(dispute: Dispute) -> dict[str, Any]:
     return _row(dispute) | {
         "subject": _whole(dispute.subject),
         "other": _whole(dispute.other) if dispute.other else None,
+        "reports": dispute.reports,
     }
 
 

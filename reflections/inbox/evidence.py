@@ -32,6 +32,7 @@ from reflections.inbox.wording import (
 )
 from reflections.models import Candidate, Dispute
 from reflections.presentation import row_of
+from reflections.suspects import in_words
 from reflections.wording import day
 
 SHOWN: Final = 6000  # characters of a text before it is cut; the memory's own page has all of it
@@ -48,7 +49,7 @@ def of_draft(actor: Actor, row: Candidate, query: str, bad: Bad) -> dict[str, An
     shown = row_of(row, actor, snooze_days=configuration.current().snooze_days, bad=forms)
     return {
         "row": shown,
-        "undo_label": _undo_label(row.state),
+        "undo_label": undo_label(row.state),
         "found": [
             {"label": "Drafted by", "text": row.origin},
             {"label": "Confidence", "text": shown["confidence"]},
@@ -57,14 +58,14 @@ def of_draft(actor: Actor, row: Candidate, query: str, bad: Bad) -> dict[str, An
             {"label": "Scope", "text": row.scope.slug},
         ],
         "question": f"Do these {len(shown['sources'])} episodes say this?",
-        "state": _state(row.state, row.is_open, row.snoozed_until),
+        "state": state_of(row.state, row.is_open, row.snoozed_until),
         "decider": shown["decided_by"] or "by itself",
         "refused": [form for act, form in bad.items() if act in ("approve", "dismiss")],
         "decided_at": row.decided_at,
         "outcome": DONE.get(row.state, ""),
         "may_decide": shown["may_decide"],
-        "urls": _urls("draft", row, query, ("approve", "edit", "dismiss", "snooze", "undo")),
-        "history": _history("candidate", row),
+        "urls": urls_of("draft", row, query, ("approve", "edit", "dismiss", "snooze", "undo")),
+        "history": history_of("candidate", row),
     }
 
 
@@ -75,28 +76,30 @@ def of_dispute(actor: Actor, row: Dispute, query: str, bad: Bad) -> dict[str, An
         "row": row,
         "question": QUESTIONS[row.type],
         "reason": row.rationale or f"{REASONS[row.type]}.",
-        "undo_label": _undo_label(row.status),
+        "reports": in_words(row.reports),
+        "quoted": row.evidence if row.is_challenge or not row.reports else "",
+        "undo_label": undo_label(row.status),
         "found": _found(row),
         "sides": sides,
         "is_moot": any(side["memory"].invalidated_at for side in sides),
-        "state": _state(row.status, row.is_open, row.snoozed_until),
+        "state": state_of(row.status, row.is_open, row.snoozed_until),
         "decider": row.decided_actor,
         "decided_at": row.decided_at,
         "outcome": DONE[row.resolution],
         "may_decide": row.scope_id in actor.writable,
-        "urls": _urls("dispute", row, query, ("keep_both", "uphold", "merge", "correct", "snooze", "undo")),
+        "urls": urls_of("dispute", row, query, ("keep_both", "uphold", "merge", "correct", "snooze", "undo")),
         "settles": None if row.is_pair else _settles(row, query),
         "proposed": _proposed(row, query),
         "snooze_day": day(timezone.now() + timedelta(days=configuration.current().snooze_days)),
         "forms": _forms(row, bad),
         "is_too_long": _both(row) is None,
         "refused": [form for act, form in bad.items() if isinstance(form, SettleForm)],
-        "history": _history("dispute", row),
+        "history": history_of("dispute", row),
         "choices": [choice for side in row.sides for choice in _choices(row, side, query)] if row.is_pair else [],
     }
 
 
-def _state(state: str, is_open: bool, until: datetime | None) -> dict[str, str]:
+def state_of(state: str, is_open: bool, until: datetime | None) -> dict[str, str]:
     if is_open:
         return {"name": "waiting"}
     if state == "snoozed" and until:
@@ -104,11 +107,11 @@ def _state(state: str, is_open: bool, until: datetime | None) -> dict[str, str]:
     return {"name": "decided"}
 
 
-def _undo_label(state: str) -> str:
+def undo_label(state: str) -> str:
     return "Bring it back now" if state == "snoozed" else "Undo this decision and ask again"
 
 
-def _urls(source: str, row: Any, query: str, acts: Sequence[str]) -> dict[str, str]:
+def urls_of(source: str, row: Any, query: str, acts: Sequence[str]) -> dict[str, str]:
     return {act: _url(source, row, act, query) for act in acts}
 
 
@@ -130,7 +133,7 @@ def _found(row: Dispute) -> list[dict[str, Any]]:
     ]
 
 
-def _history(type: str, row: Any) -> list[dict[str, Any]]:
+def history_of(type: str, row: Any) -> list[dict[str, Any]]:
     """Everything that was done to the item, newest first."""
     entries = AuditEntry.objects.filter(object_type=type, object_id=str(row.pk)).order_by("-at", "-pk")[:30]
     return [

@@ -19,7 +19,7 @@ _SHORT: Final = {
     "code_changed": "Code changed",
 }
 TYPES: Final = {type: _SHORT.get(type, label) for type, label in DisputeType.choices}
-UNOPENED: Final = frozenset({"stale_suspect", "outdated", "code_changed"})  # no scanner opens these yet
+UNOPENED: Final = frozenset({"outdated", "code_changed"})  # no scanner opens these yet
 QUESTIONS: Final = {
     "duplicate": "Do these two say the same?",
     "supersedes": "Does one of these replace the other?",
@@ -55,6 +55,8 @@ DONE: Final = {
     "upheld": "Upheld: the doubt is dismissed",
     "swept": "Closed: a side was gone",
     "approved": "Approved: written as a memory",
+    "promoted": "Promoted to a standing rule",
+    "revoked": "Revoked: no rule any more",
     "dismissed": "Dismissed",
     "": "Waits for a decision",
 }

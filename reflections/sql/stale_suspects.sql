@@ -1,16 +1,15 @@
 -- The live memories of one scope that misled in so many sessions since the last decision about them, with those reports.
--- An edit carries the reports on, so a memory answers for all its wordings. A judge below its minimum counts nothing,
--- and nothing where the session spoke for itself; a challenge counts unless it is withdrawn.
--- Starts from the reports of the window, and grows with them.
+-- An edit carries the reports on, so a memory answers for all its wordings. A judge below its minimum counts nothing; a
+-- challenge counts unless it is withdrawn. Starts from the misleading reports of the window, and grows with them.
 WITH RECURSIVE report AS MATERIALIZED (
-    SELECT e.memory_id, e.at, e.source, e.session, e.user_id, e.confidence
+    SELECT DISTINCT e.memory_id
     FROM usage_event e
     JOIN memories m ON m.id = e.memory_id
     WHERE m.scope_id = %(scope)s AND e.misled AND e.at >= %(since)s
       AND (e.source <> 'judge' OR e.confidence >= %(judge_minimum)s)
 ),
 later AS (
-    SELECT DISTINCT memory_id AS id FROM report
+    SELECT memory_id AS id FROM report
     UNION
     SELECT m.superseded_by_id
     FROM later
@@ -50,29 +49,31 @@ withdrawn AS (
     GROUP BY e.memory_id, e.at
     HAVING sum(CASE e.source WHEN 'withdrawn' THEN 1 ELSE -1 END) > 0
 ),
-told AS (
-    SELECT DISTINCT wording.subject, e.session
+-- A session speaks with one voice, as in memories/reinforcement.py; without a session each signal is one of its own.
+heard AS (
+    SELECT DISTINCT ON (wording.subject, voice.name)
+        wording.subject, e.at, e.source, e.session, e.user_id, e.confidence, e.misled
     FROM wording
-    JOIN usage_event e ON e.memory_id = wording.id
-    WHERE e.session <> '' AND e.at >= %(since)s AND e.source NOT IN ('judge', 'withdrawn', 'reinstated')
-),
-voiced AS (
-    SELECT
-        wording.subject, report.at, report.source, report.session, report.user_id, report.confidence,
-        coalesce(nullif(report.session, ''), 'alone ' || row_number() OVER ()) AS voice
-    FROM wording
-    JOIN report ON report.memory_id = wording.id
-    LEFT JOIN decided ON decided.subject = wording.subject
-    LEFT JOIN withdrawn ON withdrawn.memory_id = report.memory_id AND withdrawn.at = report.at
-    LEFT JOIN told ON told.subject = wording.subject AND told.session = report.session
-    WHERE (decided.at IS NULL OR report.at > decided.at)
-      AND NOT (report.source = 'challenge' AND withdrawn.at IS NOT NULL)
-      AND NOT (report.source = 'judge' AND told.session IS NOT NULL)
+    JOIN usage_event e ON e.memory_id = wording.id AND e.at >= %(since)s
+    LEFT JOIN withdrawn ON withdrawn.memory_id = e.memory_id AND withdrawn.at = e.at
+    CROSS JOIN LATERAL (
+        SELECT
+            coalesce('of ' || nullif(e.session, ''), e.id::text) AS name,
+            array_position(ARRAY['judge', 'link', 'direct', 'challenge'], e.source::text) AS weight
+    ) AS voice
+    WHERE e.source NOT IN ('withdrawn', 'reinstated')
+      AND (e.useful OR e.misled OR e.source = 'direct')
+      AND NOT (e.source = 'challenge' AND withdrawn.at IS NOT NULL)
+      AND NOT (e.source = 'judge' AND e.confidence < %(judge_minimum)s)
+    ORDER BY
+        wording.subject, voice.name, voice.weight DESC, CASE WHEN e.source <> 'judge' THEN e.at END DESC,
+        e.misled DESC, e.confidence DESC, e.at
 ),
 counted AS (
-    SELECT DISTINCT ON (subject, voice) *
-    FROM voiced
-    ORDER BY subject, voice, source = 'judge', confidence DESC, at DESC
+    SELECT heard.*
+    FROM heard
+    LEFT JOIN decided ON decided.subject = heard.subject
+    WHERE heard.misled AND (decided.at IS NULL OR heard.at > decided.at)
 ),
 chain AS (
     SELECT subject, array_agg(id) AS wordings FROM wording GROUP BY subject

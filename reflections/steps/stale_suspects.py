@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 from django.utils import timezone
 
+from memories.configuration import reinforcement_rule
 from memories.models import Scope
 from reflections import configuration
 from reflections.presentation import counted
@@ -32,5 +33,5 @@ def _found(scope: Scope, now: datetime) -> Iterator[Suspect]:
         now=now,
         since=now - timedelta(days=rule.suspect_days),
         reports=rule.suspect_reports,
-        judge_minimum=configuration.judge_minimum(),
+        judge_minimum=reinforcement_rule().judge_minimum,
     )

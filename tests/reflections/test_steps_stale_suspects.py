@@ -1,3 +1,4 @@
+import random
 from datetime import timedelta
 
 import pytest
@@ -7,7 +8,8 @@ from django.utils import timezone
 
 from memories import services
 from memories.errors import Conflict
-from memories.models import AuditEntry, Memory, UsageEvent
+from memories.models import AuditEntry, Memory, ReinforcementConfig, UsageEvent
+from memories.reinforcement import Outcome, Signal, outcomes
 from reflections import hygiene
 from reflections.inbox.correcting import correct
 from reflections.models import Dispute, HygieneConfig, ModelCall
@@ -138,6 +140,17 @@ def test_where_a_session_spoke_for_itself_its_judge_is_not_heard(scope, note):
     assert pending() == []
 
 
+def test_the_latest_word_of_a_session_counts(scope, note):
+    misled(note, session="one")
+    misled(note, session="two", days=2)
+    misled(note, session="two", days=1, misled=False, useful=True)
+    look(scope)
+    assert pending() == []
+    misled(note, session="two")
+    look(scope)
+    assert len(pending()) == 1
+
+
 def test_a_challenge_that_was_withdrawn_does_not_count_unless_it_counts_again(scope, note):
     at = in_days(-1)
     misled(note, session="one")
@@ -168,6 +181,12 @@ def test_what_is_retired_or_past_its_end_or_elsewhere_is_left_alone(owner, scope
     for memory in (gone, lapsed, elsewhere):
         twice(memory)
     services.forget(actor=person(owner), memory=gone)
+    assert look(scope).found == 0
+
+
+def test_from_which_confidence_a_judge_counts_is_configuration(scope, note):
+    ReinforcementConfig.objects.update_or_create(id=1, defaults={"judge_minimum": 0.8})
+    twice(note)
     assert look(scope).found == 0
 
 
@@ -334,6 +353,38 @@ def test_a_challenge_that_somebody_put_off_is_left_alone(owner, scope, note):
     disputes.snooze(actor=person(owner), dispute=row, version=1)
     misled(note, session="two")
     assert look(scope).found == 0
+
+
+# The same as the pure rule -----------------------------------------------------------------------
+
+SOURCES = ("direct", "link", "judge", "challenge")
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_session_speaks_with_the_same_voice_as_in_the_multiplier(scope, note, seed):
+    dice, now = random.Random(seed), timezone.now()
+    for number in range(12):
+        source = dice.choice(SOURCES)
+        useful = source == "link" or (source != "challenge" and dice.random() < 0.4)
+        misled(
+            note,
+            source,
+            session=dice.choice(["", "one", "two", "three"]),
+            at=now - timedelta(hours=number + 1),
+            useful=useful,
+            misled=not useful and dice.random() < 0.8,
+            confidence=dice.choice([0.3, 0.6, 0.9]) if source == "judge" else 1.0,
+        )
+    names = ("at", "source", "useful", "misled", "confidence", "session")
+    signals = [Signal(*row) for row in UsageEvent.objects.filter(memory=note).values_list(*names)]
+    expected = [
+        (signal.session, signal.source, signal.confidence)
+        for signal, outcome in zip(signals, outcomes(signals, now=now), strict=True)
+        if outcome == Outcome.COUNTS and signal.misled
+    ]
+    found = list(suspects(scope.pk, now=now, since=now - timedelta(days=90), reports=1, judge_minimum=0.6))
+    heard = [(one["session"], one["source"], one["confidence"]) for suspect in found for one in suspect.reports]
+    assert sorted(heard) == sorted(expected)
 
 
 # At scale --------------------------------------------------------------------------------------
