@@ -15,6 +15,8 @@ from itertools import islice
 from typing import Final
 from uuid import UUID
 
+from reflections.naming import named_apart
+
 MAX_SENTENCES: Final = 6
 MAX_CHARACTERS: Final = 900
 
@@ -291,10 +293,12 @@ def _without_repeats(parts: Sequence[_Part], scores: _Scores, source_count: int)
 
 
 def _says_the_same(one: _Part, later: _Part) -> bool:
-    """Nearly the same words, or a later sentence that has them all in their order, and more.
+    """Nearly the same words, or a later sentence that has them all in their order, and more; of the same names.
 
     Not the other way round: a later sentence with fewer words may have lost a "not".
     """
+    if named_apart(one.text, later.text):
+        return False
     shared = len(one.subject & later.subject)
     return shared >= _SAME * (len(one.subject) + len(later.subject) - shared) or _goes_on(one, later)
 

@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Final
 
 from memories.protection import PROTECTED_KINDS, PROVISIONAL
+from reflections.naming import named_apart
 from reflections.sameness import says_the_same
 
 
@@ -166,7 +167,7 @@ def _corrects_itself(pair: Pair, thresholds: Thresholds) -> bool:
     a, b = pair.a, pair.b
     if not a.session or a.session != b.session or PROVISIONAL in (a.provenance, b.provenance):
         return False
-    if a.entities and b.entities and not a.entities & b.entities:
+    if (a.entities and b.entities and not a.entities & b.entities) or named_apart(a.content, b.content):
         return False
     return pair.cosine is not None and pair.cosine >= thresholds.same_session_cosine
 

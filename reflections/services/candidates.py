@@ -19,6 +19,7 @@ from reflections.distil import Drafted, drafted, question, quoted
 from reflections.eligible import Stamp, current_stamp, episodes_by_owner
 from reflections.models import Candidate, CandidateMember, FailedCluster, ModelCall, Run
 from reflections.services.asking import ask, is_model_configured
+from reflections.services.disagreements import is_held_back
 from reflections.services.failed_clusters import forget_failures, key_of, note_failure
 from reflections.services.progress import beat
 from zeromemory.llm import ModelError, ModelRejected, ModelTimedOut
@@ -89,9 +90,10 @@ def _raise_about(failures: Sequence[ModelRejected]) -> None:
 def _propose(
     scope: Scope, cluster: Cluster, episodes: Mapping[UUID, Episode], run: Run | None, *, asks: bool
 ) -> Candidate | None:
-    """The new candidate; None when a member was claimed or retired meanwhile, or there are no words to draft from."""
+    """The new candidate; None when a member was claimed or retired meanwhile, when members disagree and nobody has
+    settled it, or there are no words to draft from."""
     members = _free(cluster)
-    if members is None:
+    if members is None or is_held_back(scope, members, run, asks=asks):
         return None
     # Asking takes seconds to minutes, so nothing is held meanwhile; whether the members are free is seen again below.
     draft = _asked(scope, members, run) if asks else _quoted(members, cluster, episodes)

@@ -1,0 +1,48 @@
+"""Sentences of one shape about differently named things."""
+
+import pytest
+
+from reflections.naming import named_apart, texts_named_apart
+
+CEO = "The CEO of Northwind signs every contract above ten thousand."
+CTO = "The CTO of Northwind signs every contract above ten thousand."
+
+
+@pytest.mark.behaviour("F6")
+@pytest.mark.parametrize(
+    ("one", "another"),
+    [
+        (CEO, CTO),
+        ("The head office of Northwind is in Lyon.", "The head office of Northwind is in Turin."),
+        ("The office of Northwind moved to New York last week.", "The office of Northwind moved to Porto last week."),
+        ("API keys are kept in Vault by the team.", "SSH keys are kept in Vault by the team."),
+    ],
+)
+def test_roles_places_and_names_are_told_apart(one, another):
+    assert named_apart(one, another)
+    assert named_apart(another, one)
+
+
+@pytest.mark.parametrize(
+    ("one", "another"),
+    [
+        (CEO, CEO),
+        (CEO, "The CEO of Northwind signs every contract above twenty thousand."),  # another value, and so news
+        ("The export of Northwind runs on Monday night.", "The export of Northwind runs on Friday night."),
+        (
+            "The cache of service 4 was rebuilt after incident 7.",
+            "The cache of service 5 was rebuilt after incident 8.",
+        ),
+        ("The office of Northwind is in Lyon.", "Deploys go out from Turin every week."),  # another shape
+        ("The office is in Lyon.", "The office is in Lyon and has a garden."),  # goes on
+        ("Every office of Northwind has a garden.", "Each office of Northwind has a garden."),
+        ("", ""),
+    ],
+)
+def test_what_changes_goes_on_or_has_another_shape_is_not(one, another):
+    assert not named_apart(one, another)
+
+
+def test_one_such_sentence_in_two_texts_is_enough():
+    assert texts_named_apart(["A longer story begins here.", CEO], [CTO, "And another one ends."])
+    assert not texts_named_apart(["A longer story begins here."], [CTO])
