@@ -19,7 +19,7 @@ from django.urls import reverse
 from memories.access import actor_for_request
 from memories.configuration import difference
 from memories.configuration_admin import ConfigurationAdmin
-from memories.limits import FUSION_LIMITS, RANKING_LIMITS, WEIGHTS_LIMITS
+from memories.limits import FUSION_LIMITS, RANKING_LIMITS, REINFORCEMENT_LIMITS, WEIGHTS_LIMITS
 from memories.models import (
     AuditEntry,
     ConfigVersion,
@@ -29,6 +29,7 @@ from memories.models import (
     Membership,
     Memory,
     RankingConfig,
+    ReinforcementConfig,
     Scope,
     Token,
     User,
@@ -104,6 +105,12 @@ class FusionConfigAdmin(ConfigurationAdmin):
 class FusionWeightsAdmin(ConfigurationAdmin):
     limits = WEIGHTS_LIMITS
     list_display = ("__str__", *WEIGHTS_LIMITS.fields, "version", "updated_at")
+
+
+@admin.register(ReinforcementConfig)
+class ReinforcementConfigAdmin(ConfigurationAdmin):
+    limits = REINFORCEMENT_LIMITS
+    list_display = ("__str__", *REINFORCEMENT_LIMITS.fields, "version", "updated_at")
 
 
 @admin.register(ConfigVersion)

@@ -7,14 +7,22 @@ from typing import Any
 from django.db import connection
 
 from memories.fusion import FEATURES, UNTRAINED, FusionRule, Weights
-from memories.models import ConfigVersion, EmbedderChange, FusionConfig, FusionWeights, RankingConfig
-from memories.ranking import KINDS, UNKNOWN_RULE, KindRule
+from memories.models import (
+    ConfigVersion,
+    EmbedderChange,
+    FusionConfig,
+    FusionWeights,
+    RankingConfig,
+    ReinforcementConfig,
+)
+from memories.ranking import KINDS, REINFORCEMENT_DEFAULTS, UNKNOWN_RULE, KindRule, ReinforcementRule
 from memories.sql import load
 from zeromemory.lib.partial import partial
 
 MISSING = 0  # the version shown for a row that does not exist
 RULE_FIELDS = tuple(KindRule.__dataclass_fields__)
 FUSION_FIELDS = tuple(name for name in FusionRule.__dataclass_fields__ if name != "weights")
+REINFORCEMENT_FIELDS = tuple(ReinforcementRule.__dataclass_fields__)
 
 _CHANGE_FIELDS = ("id", "former_stamp", "former_choice", "stamp", "choice", "state")  # the dates come when asked for
 
@@ -40,6 +48,12 @@ def fusion_rule() -> FusionRule:
     return _fusion(FusionConfig.objects.values(*FUSION_FIELDS).first(), FusionWeights.objects.values(*FEATURES).first())
 
 
+def reinforcement_rule() -> ReinforcementRule:
+    """What signals count."""
+    row = ReinforcementConfig.objects.values(*REINFORCEMENT_FIELDS).first()
+    return ReinforcementRule(**row) if row else REINFORCEMENT_DEFAULTS
+
+
 def in_force() -> InForce:
     """In one round trip, for the hot path."""
     with connection.cursor() as cursor:
@@ -63,13 +77,14 @@ def _fusion(row: dict[str, Any] | None, weights: dict[str, Any] | None) -> Fusio
 
 def snapshot() -> dict[str, Any]:
     """``{"ranking": [{kind, weight, half_life_days, curve, version}], "fusion": {…, version},
-    "weights": {…, version}}``.
+    "weights": {…, version}, "reinforcement": {…, version}}``.
 
     Version 0 marks a row that is missing, shown with the values that stand in for it.
     """
     ranking = {row["kind"]: row for row in RankingConfig.objects.values("kind", *RULE_FIELDS, "version")}
     fusion = FusionConfig.objects.values(*FUSION_FIELDS, "version").first()
     weights = FusionWeights.objects.values(*FEATURES, "version").first()
+    reinforcement = ReinforcementConfig.objects.values(*REINFORCEMENT_FIELDS, "version").first()
     shipped = {name: getattr(FusionRule(), name) for name in FUSION_FIELDS}
     return {
         "ranking": [
@@ -77,6 +92,7 @@ def snapshot() -> dict[str, Any]:
         ],
         "fusion": fusion or shipped | {"version": MISSING},
         "weights": weights or asdict(UNTRAINED) | {"version": MISSING},
+        "reinforcement": reinforcement or asdict(REINFORCEMENT_DEFAULTS) | {"version": MISSING},
     }
 
 

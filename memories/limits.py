@@ -125,3 +125,14 @@ FUSION_LIMITS: Final = Limits(
     _some_leg,
 )
 WEIGHTS_LIMITS: Final = Limits({name: Number(-100, 100) for name in FEATURES})
+REINFORCEMENT_LIMITS: Final = Limits(
+    {
+        "window_days": Number(1, 3650, whole=True),
+        "judge_minimum": Number(0, 1),
+        "boost": Number(0, 2),
+        "boost_limit": Number(1, 2),
+        "penalty": Number(0, 2),
+        "floor": Number(0.001, 1),
+        "promoted": Number(0.001, 2),
+    }
+)

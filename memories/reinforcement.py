@@ -1,27 +1,32 @@
 """PURE. From what became of a memory whenever it was shown to the multiplier of its score.
 
-``U`` and ``M`` of ``memories.ranking.reinforcement_multiplier``: direct reports and challenges count one each, a judge
-counts its confidence, and one session counts once, in the voice of whoever was there. A challenge that turned out wrong
-is withdrawn by a signal of its very moment, and one more reinstates it.
+``U`` and ``M`` of ``memories.ranking.reinforcement_multiplier``. A session speaks of a memory with one voice, the first
+of these that it has: a challenge that stands, its latest direct report, a link from what it wrote, the judge's surest
+verdict, where misled goes before useful. A judge counts its confidence, everybody else one. ``sql/roll_up.sql`` says
+the same of all memories at once.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from enum import StrEnum
+from typing import Any, Final
 
 from memories.ranking import REINFORCEMENT_DEFAULTS, ReinforcementRule, evidence, reinforcement_multiplier
 
+DIRECT: Final = "direct"
+LINK: Final = "link"
 JUDGE: Final = "judge"
 CHALLENGE: Final = "challenge"
 _WITHDRAWS: Final = {"withdrawn": 1, "reinstated": -1}
+_VOICES: Final = {CHALLENGE: 3, DIRECT: 2, LINK: 1, JUDGE: 0}
 
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """``source`` is ``direct``, ``judge``, ``challenge``, ``withdrawn`` or ``reinstated``; without a session a signal
-    stands alone."""
+    """``source`` is ``direct``, ``link``, ``judge``, ``challenge``, ``withdrawn`` or ``reinstated``; without a session
+    a signal stands alone. A withdrawal, and what reinstates it, is of the very moment of its challenge."""
 
     at: datetime
     source: str
@@ -29,6 +34,17 @@ class Signal:
     misled: bool = False
     confidence: float = 1.0
     session: str = ""
+
+
+class Outcome(StrEnum):
+    """Whether a signal counts, or why it does not."""
+
+    COUNTS = "counts"
+    LEFT_WINDOW = "left window"
+    WITHDRAWN = "withdrawn"
+    SAYS_NOTHING = "says nothing"
+    UNSURE = "unsure"
+    OUTSPOKEN = "outspoken"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +59,9 @@ class Standing:
         return self.useful == 0 and self.misled == 0 and self.multiplier == 1.0
 
 
+NEUTRAL: Final = Standing(0.0, 0.0, 1.0)
+
+
 def standing(
     signals: Iterable[Signal],
     *,
@@ -51,29 +70,69 @@ def standing(
     constants: ReinforcementRule = REINFORCEMENT_DEFAULTS,
 ) -> Standing:
     """What the signals of the last ``window_days`` days amount to."""
-    since = now - timedelta(days=constants.window_days)
-    recent = _that_stand([signal for signal in signals if signal.at >= since])
-    useful = _evidence([signal for signal in recent if signal.useful], constants)
-    misled = _evidence([signal for signal in recent if signal.misled], constants)
+    told = list(signals)
+    weighed = zip(told, outcomes(told, now=now, constants=constants), strict=True)
+    counted = [signal for signal, outcome in weighed if outcome == Outcome.COUNTS]
+    useful = _evidence([signal for signal in counted if signal.useful], constants)
+    misled = _evidence([signal for signal in counted if signal.misled], constants)
     multiplier = reinforcement_multiplier(useful, misled, promoted=promoted, constants=constants)
     return Standing(useful, misled, multiplier)
 
 
-def _that_stand(signals: Sequence[Signal]) -> list[Signal]:
-    withdrawn: Counter[datetime] = Counter()
+def outcomes(
+    signals: Sequence[Signal], *, now: datetime, constants: ReinforcementRule = REINFORCEMENT_DEFAULTS
+) -> list[Outcome]:
+    """What becomes of each signal, in their order."""
+    since = now - timedelta(days=constants.window_days)
+    withdrawn = _withdrawn(signals)
+    found = [_alone(signal, since, withdrawn, constants) for signal in signals]
+    voices: dict[str, int] = {}
+    for place, signal in enumerate(signals):
+        if signal.session and found[place] in (Outcome.COUNTS, Outcome.SAYS_NOTHING) and _speaks(signal):
+            before = voices.get(signal.session)
+            if before is None or _voice(signal) > _voice(signals[before]):
+                voices[signal.session] = place
+    return [
+        Outcome.OUTSPOKEN
+        if found[place] == Outcome.COUNTS and signal.session and voices[signal.session] != place
+        else found[place]
+        for place, signal in enumerate(signals)
+    ]
+
+
+def _withdrawn(signals: Iterable[Signal]) -> set[datetime]:
+    """The moments of the challenges that are withdrawn."""
+    balance: Counter[datetime] = Counter()
     for signal in signals:
-        withdrawn[signal.at] += _WITHDRAWS.get(signal.source, 0)
-    said = [signal for signal in signals if signal.source not in _WITHDRAWS]
-    return [signal for signal in said if signal.source != CHALLENGE or withdrawn[signal.at] <= 0]
+        balance[signal.at] += _WITHDRAWS.get(signal.source, 0)
+    return {at for at, times in balance.items() if times > 0}
+
+
+def _alone(signal: Signal, since: datetime, withdrawn: set[datetime], constants: ReinforcementRule) -> Outcome:
+    if signal.at < since:
+        return Outcome.LEFT_WINDOW
+    if signal.source == CHALLENGE and signal.at in withdrawn:
+        return Outcome.WITHDRAWN
+    if not (signal.useful or signal.misled):
+        return Outcome.SAYS_NOTHING
+    if signal.source == JUDGE and signal.confidence < constants.judge_minimum:
+        return Outcome.UNSURE
+    return Outcome.COUNTS
+
+
+def _speaks(signal: Signal) -> bool:
+    """A direct report that the memory was of no use takes back what its session said before."""
+    return signal.useful or signal.misled or signal.source == DIRECT
+
+
+def _voice(signal: Signal) -> tuple[Any, ...]:
+    """By which one voice of a session goes before another. Of two reports at one moment the graver one does."""
+    verdict = 2 * signal.misled + signal.useful
+    if signal.source == DIRECT:
+        return _VOICES[DIRECT], signal.at, verdict
+    return _VOICES[signal.source], verdict, signal.confidence
 
 
 def _evidence(signals: Sequence[Signal], constants: ReinforcementRule) -> float:
-    direct = [signal for signal in signals if signal.source != JUDGE]
-    told = {signal.session for signal in direct if signal.session}
-    judged: dict[str, float] = {}
-    alone = [signal.confidence for signal in signals if signal.source == JUDGE and not signal.session]
-    for signal in signals:
-        if signal.source == JUDGE and signal.session and signal.session not in told:
-            judged[signal.session] = max(signal.confidence, judged.get(signal.session, 0))
-    reports = len(told) + sum(not signal.session for signal in direct)
-    return evidence(reports, [*judged.values(), *alone], constants=constants)
+    judged = [signal.confidence for signal in signals if signal.source == JUDGE]
+    return evidence(len(signals) - len(judged), judged, constants=constants)

@@ -4,7 +4,7 @@ from dataclasses import asdict
 import pytest
 from django.test import Client, override_settings
 
-from memories.models import FusionConfig, FusionWeights, RankingConfig, Scope, User
+from memories.models import FusionConfig, FusionWeights, RankingConfig, ReinforcementConfig, Scope, User
 from memories.ranking import KIND_DEFAULTS
 from reflections.models import ReflectionConfig
 from tests.factories import make_scope, make_user
@@ -50,6 +50,7 @@ def write_shipped_configuration() -> None:
         )
         FusionConfig.objects.get_or_create(id=1)
         FusionWeights.objects.get_or_create(id=1)
+        ReinforcementConfig.objects.get_or_create(id=1)
         ReflectionConfig.objects.get_or_create(id=1)
 
 

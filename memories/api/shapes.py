@@ -247,6 +247,7 @@ class ConfigOut(Schema):
     ranking: list[dict[str, Any]]
     fusion: dict[str, Any]
     weights: dict[str, Any]
+    reinforcement: dict[str, Any]
 
 
 class ErrorOut(Schema):

@@ -13,8 +13,8 @@ from django.db.models import Max
 from memories.access import actor_for_user
 from memories.configuration import MISSING
 from memories.errors import Conflict, Forbidden, NotFound, ValidationFailed
-from memories.limits import FUSION_LIMITS, RANKING_LIMITS, WEIGHTS_LIMITS, Limits
-from memories.models import ConfigVersion, FusionConfig, FusionWeights, RankingConfig, User
+from memories.limits import FUSION_LIMITS, RANKING_LIMITS, REINFORCEMENT_LIMITS, WEIGHTS_LIMITS, Limits
+from memories.models import ConfigVersion, FusionConfig, FusionWeights, RankingConfig, ReinforcementConfig, User
 from memories.ranking import KIND_DEFAULTS, KINDS
 from memories.services.audit import record
 
@@ -59,6 +59,20 @@ def change_weights(
         row=FusionWeights(),
         values=values,
         limits=WEIGHTS_LIMITS,
+        reason=reason,
+        expected_version=expected_version,
+    )
+
+
+def change_reinforcement(
+    *, user: User, reason: str = "", expected_version: int | None = None, **values: Any
+) -> ReinforcementConfig:
+    """Change what signals count, from the next roll-up on."""
+    return change_row(
+        user=user,
+        row=ReinforcementConfig(),
+        values=values,
+        limits=REINFORCEMENT_LIMITS,
         reason=reason,
         expected_version=expected_version,
     )

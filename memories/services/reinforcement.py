@@ -1,13 +1,27 @@
 """Signals about a memory, and the multiplier that recall reads. The events are the truth; the row is computed."""
 
 import uuid
-from datetime import datetime
+from dataclasses import asdict
+from datetime import datetime, timedelta
+from typing import NamedTuple
 
+from django.db import connection
+from django.db.models import QuerySet
 from django.utils import timezone
 
-from memories.models import Memory, Reinforcement, UsageEvent, User
-from memories.reinforcement import Signal, Standing, standing
+from memories.configuration import reinforcement_rule
+from memories.models import Memory, Reinforcement, Scope, UsageEvent, User
+from memories.reinforcement import NEUTRAL, Signal, Standing, standing
 from memories.services.edit import EDITED
+from memories.sql import load
+
+
+class RolledUp(NamedTuple):
+    """Memories with signals in the window, rows of the multiplier written, and rows removed."""
+
+    found: int
+    written: int
+    removed: int
 
 
 def record_challenge(
@@ -37,10 +51,7 @@ def reinstate_challenge(*, memory: Memory, at: datetime, user: User) -> None:
 def _take_back(memory: Memory, at: datetime, user: User, source: str) -> None:
     """Events are never changed, so a new one of the same moment speaks of the old one."""
     UsageEvent.objects.create(memory=memory, at=at, source=source, user=user)
-    roll_up(memory=memory, now=timezone.now())
-    while memory.superseded_by and memory.invalidation_reason == EDITED:
-        memory = memory.superseded_by
-        roll_up(memory=memory, now=timezone.now())
+    roll_up_with_later(memory=memory, now=timezone.now())
 
 
 def set_promoted(*, memory: Memory, promoted: bool, now: datetime) -> Reinforcement | None:
@@ -52,18 +63,49 @@ def set_promoted(*, memory: Memory, promoted: bool, now: datetime) -> Reinforcem
     return roll_up(memory=memory, now=now)
 
 
+def roll_up_all(*, now: datetime, scope: Scope | None = None) -> RolledUp:
+    """Bring the row of every memory up to date, of all scopes or of one, in one statement.
+
+    Whatever another transaction writes at that moment is passed by; it is as new, and the next run sees it.
+    """
+    constants = reinforcement_rule()
+    asked = asdict(constants) | {
+        "since": now - timedelta(days=constants.window_days),
+        "scope": scope.pk if scope else None,
+        "edited": EDITED,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(load("roll_up"), asked)
+        return RolledUp(*cursor.fetchone())
+
+
+def roll_up_with_later(*, memory: Memory, now: datetime) -> Standing:
+    """Like ``roll_up``, also for all that the memory was edited into; how the memory itself stands."""
+    row = roll_up(memory=memory, now=now)
+    found = Standing(row.useful, row.misled, row.multiplier) if row else NEUTRAL
+    while memory.superseded_by and memory.invalidation_reason == EDITED:
+        memory = memory.superseded_by
+        roll_up(memory=memory, now=now)
+    return found
+
+
 def roll_up(*, memory: Memory, now: datetime) -> Reinforcement | None:
     """Write what the signals amount to now; at neutral there is no row. Inside the caller's transaction.
 
     What was said of an earlier wording counts: an edit carries the standing on, and the events stay where they are.
     """
-    row = Reinforcement.objects.filter(memory=memory).first()
-    promoted = bool(row and row.promoted)
-    found = standing(_signals(memory), now=now, promoted=promoted)
+    found = standing_of(memory=memory, now=now)
     if found.is_neutral:
-        Reinforcement.objects.filter(memory=memory).delete()
-        return None
+        # A rule keeps its row, whatever a rule counts.
+        Reinforcement.objects.filter(memory=memory, promoted=False).delete()
+        return Reinforcement.objects.filter(memory=memory).first()
     return _written(memory, found)
+
+
+def standing_of(*, memory: Memory, now: datetime) -> Standing:
+    """What the signals about the memory and its earlier wordings amount to now."""
+    promoted = Reinforcement.objects.filter(memory=memory, promoted=True).exists()
+    return standing(_signals(memory), now=now, promoted=promoted, constants=reinforcement_rule())
 
 
 def _written(memory: Memory, found: Standing) -> Reinforcement:
@@ -72,8 +114,13 @@ def _written(memory: Memory, found: Standing) -> Reinforcement:
 
 
 def _signals(memory: Memory) -> list[Signal]:
-    rows = UsageEvent.objects.filter(memory__in=_wordings(memory))
+    rows = events_about(memory)
     return [Signal(*row) for row in rows.values_list("at", "source", "useful", "misled", "confidence", "session")]
+
+
+def events_about(memory: Memory) -> QuerySet[UsageEvent]:
+    """Of the memory and of what it was edited from."""
+    return UsageEvent.objects.filter(memory__in=_wordings(memory))
 
 
 def _wordings(memory: Memory) -> set[uuid.UUID]:

@@ -15,6 +15,7 @@ from memories.models import Memory, Provenance, Scope
 from memories.models.memory import AuthorKind, content_hash
 from memories.services import audit
 from memories.services.links import create_links
+from memories.services.signals import note_links
 from memories.services.validation import Draft, check_draft, check_entity_count
 from memories.services.writing import require_scope, take_turns, writing
 from memories.tasks import ring_for
@@ -81,6 +82,7 @@ def _written(actor: Actor, scope: Scope, draft: Draft) -> Remembered:
     if twin is None:
         windows.write_windows(memory)
         audit.record(actor=actor, action="remember", subject=memory, scope=scope, kind=memory.kind)
+        note_links(actor=actor, memory=memory, specs=draft.links)
     elif entities_added or links_added:
         check_entity_count(memory.entities.count())
         audit.record(

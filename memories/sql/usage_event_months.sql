@@ -23,7 +23,8 @@ BEGIN
     END IF;
     waiting := EXISTS (SELECT FROM usage_event_default WHERE at >= first_moment AND at < next_month);
     IF waiting THEN
-        SET CONSTRAINTS ALL IMMEDIATE;
+        SET CONSTRAINTS ALL IMMEDIATE;  -- no table changes while checks of its rows are due
+        SET CONSTRAINTS ALL DEFERRED;
         ALTER TABLE usage_event DETACH PARTITION usage_event_default;
     END IF;
     EXECUTE format(

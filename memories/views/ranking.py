@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from memories.configuration import MISSING, difference, snapshot
-from memories.models import ConfigVersion, FusionConfig, FusionWeights, RankingConfig
+from memories.models import ConfigVersion, FusionConfig, FusionWeights, RankingConfig, ReinforcementConfig
 from memories.presentation import figure
 
 SHOWN_CHANGES: Final = 50
@@ -34,6 +34,12 @@ def ranking_page(request: HttpRequest) -> HttpResponse:
         "tables": [
             _table("Fusion", "How the searches by meaning and by words become one order", FusionConfig, now["fusion"]),
             _table("Weights", "What each feature of the log-linear method counts", FusionWeights, now["weights"]),
+            _table(
+                "Reinforcement",
+                "What reports of use count, and for how long",
+                ReinforcementConfig,
+                now["reinforcement"],
+            ),
         ],
         "changes": [_change(version) for version in _changes()[:SHOWN_CHANGES]],
     }

@@ -1,0 +1,153 @@
+-- What the signals of the window amount to, for every memory of a scope or of all: the sums and the rules of
+-- memories/reinforcement.py, in one statement. Written is what differs, removed what is neutral again.
+--
+-- It waits for nobody and keeps nobody waiting while it reads: rows that another transaction is writing are passed by,
+-- and so are those written since it began to read, because their numbers are newer. The next roll-up sees to them.
+WITH RECURSIVE recent AS MATERIALIZED (
+    SELECT e.id, e.memory_id, e.at, e.source, e.session, e.confidence, 2 * e.misled::int + e.useful::int AS verdict
+    FROM usage_event e
+    WHERE e.at >= %(since)s
+        AND (%(scope)s::bigint IS NULL
+            OR e.memory_id IN (SELECT m.id FROM memories m WHERE m.scope_id = %(scope)s::bigint))
+),
+-- What was said of an earlier wording counts for each later one.
+carried (origin, target) AS (
+    SELECT memory_id, memory_id FROM (SELECT DISTINCT memory_id FROM recent) told
+    UNION
+    SELECT c.origin, m.superseded_by_id
+    FROM carried c
+    JOIN memories m ON m.id = c.target
+    WHERE m.superseded_by_id IS NOT NULL AND m.invalidation_reason = %(edited)s
+),
+said AS (
+    SELECT c.target, r.id, r.at, r.source, r.session, r.confidence, r.verdict
+    FROM recent r
+    JOIN carried c ON c.origin = r.memory_id
+),
+withdrawn AS MATERIALIZED (
+    SELECT target, at
+    FROM said
+    WHERE source IN ('withdrawn', 'reinstated')
+    GROUP BY target, at
+    HAVING sum(CASE source WHEN 'withdrawn' THEN 1 ELSE -1 END) > 0
+),
+-- The voices of each session; without a session each signal is one of its own. The latest report is the greatest
+-- number of microseconds, with the verdict in its last digit to base 4.
+voices AS (
+    SELECT
+        s.target,
+        max(s.verdict) FILTER (WHERE s.source = 'challenge' AND s.verdict > 0 AND w.target IS NULL) AS challenged,
+        max((extract(epoch FROM s.at) * 1000000)::bigint * 4 + s.verdict) FILTER (WHERE s.source = 'direct') %% 4
+            AS reported,
+        max(s.verdict) FILTER (WHERE s.source = 'link' AND s.verdict > 0) AS linked,
+        max(s.confidence) FILTER (
+            WHERE s.source = 'judge' AND s.verdict = 2 AND s.confidence >= %(judge_minimum)s
+        ) AS judged_misled,
+        max(s.confidence) FILTER (
+            WHERE s.source = 'judge' AND s.verdict = 1 AND s.confidence >= %(judge_minimum)s
+        ) AS judged_useful
+    FROM said s
+    LEFT JOIN withdrawn w ON s.source = 'challenge' AND w.target = s.target AND w.at = s.at
+    GROUP BY s.target, s.session, CASE WHEN s.session = '' THEN s.id END
+),
+spoken AS (
+    SELECT
+        target,
+        coalesce(
+            challenged, reported, linked,
+            CASE WHEN judged_misled IS NOT NULL THEN 2 WHEN judged_useful IS NOT NULL THEN 1 END
+        ) AS verdict,
+        CASE
+            WHEN coalesce(challenged, reported, linked) IS NULL THEN coalesce(judged_misled, judged_useful)
+            ELSE 1
+        END AS weight
+    FROM voices
+),
+sums AS MATERIALIZED (
+    SELECT
+        target,
+        coalesce(sum(weight) FILTER (WHERE verdict = 1), 0) AS useful,
+        coalesce(sum(weight) FILTER (WHERE verdict = 2), 0) AS misled
+    FROM spoken
+    GROUP BY target
+),
+stored AS (
+    SELECT r.memory_id, r.multiplier, r.useful, r.misled, r.promoted, r.computed_at
+    FROM memory_reinforcement r
+    WHERE %(scope)s::bigint IS NULL
+        OR r.memory_id IN (SELECT m.id FROM memories m WHERE m.scope_id = %(scope)s::bigint)
+),
+compared AS (
+    SELECT
+        coalesce(sums.target, stored.memory_id) AS memory_id,
+        coalesce(sums.useful, 0) AS useful,
+        coalesce(sums.misled, 0) AS misled,
+        CASE
+            WHEN stored.promoted THEN %(promoted)s
+            ELSE greatest(
+                %(floor)s,
+                least(%(boost_limit)s, 1 + %(boost)s * ln(1 + coalesce(sums.useful, 0)))
+                    - %(penalty)s * ln(1 + coalesce(sums.misled, 0))
+            )
+        END AS multiplier,
+        coalesce(stored.promoted, false) AS promoted,
+        stored.computed_at AS seen_at,
+        stored.multiplier AS multiplier_before,
+        stored.useful AS useful_before,
+        stored.misled AS misled_before
+    FROM sums
+    FULL JOIN stored ON stored.memory_id = sums.target
+),
+-- Sums of the same numbers in another order differ in their last digits.
+changed AS MATERIALIZED (
+    SELECT memory_id, useful, misled, multiplier, seen_at, is_neutral
+    FROM compared, LATERAL (
+        SELECT useful = 0 AND misled = 0 AND multiplier = 1 AND NOT promoted AS is_neutral
+    ) judged
+    WHERE seen_at IS NULL
+        OR is_neutral
+        OR greatest(
+            abs(useful - useful_before), abs(misled - misled_before), abs(multiplier - multiplier_before)
+        ) > 1e-9
+),
+held AS MATERIALIZED (
+    SELECT r.memory_id
+    FROM memory_reinforcement r
+    JOIN changed c ON c.memory_id = r.memory_id AND c.seen_at = r.computed_at
+    ORDER BY r.memory_id
+    FOR UPDATE OF r SKIP LOCKED
+),
+-- Held, so that none of them is erased before the commit.
+unrated AS MATERIALIZED (
+    SELECT m.id
+    FROM memories m
+    JOIN changed c ON c.memory_id = m.id AND c.seen_at IS NULL AND NOT c.is_neutral
+    ORDER BY m.id
+    FOR KEY SHARE OF m SKIP LOCKED
+),
+removed AS (
+    DELETE FROM memory_reinforcement r
+    USING held JOIN changed c USING (memory_id)
+    WHERE r.memory_id = held.memory_id AND c.is_neutral
+    RETURNING r.memory_id
+),
+rewritten AS (
+    UPDATE memory_reinforcement r
+    SET multiplier = c.multiplier, useful = c.useful, misled = c.misled, computed_at = statement_timestamp()
+    FROM held JOIN changed c USING (memory_id)
+    WHERE r.memory_id = held.memory_id AND NOT c.is_neutral
+    RETURNING r.memory_id
+),
+added AS (
+    INSERT INTO memory_reinforcement (memory_id, multiplier, useful, misled, promoted, computed_at)
+    SELECT c.memory_id, c.multiplier, c.useful, c.misled, false, statement_timestamp()
+    FROM changed c
+    JOIN unrated ON unrated.id = c.memory_id
+    ORDER BY c.memory_id
+    ON CONFLICT (memory_id) DO NOTHING
+    RETURNING memory_id
+)
+SELECT
+    (SELECT count(*) FROM sums),
+    (SELECT count(*) FROM added) + (SELECT count(*) FROM rewritten),
+    (SELECT count(*) FROM removed)
