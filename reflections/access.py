@@ -1,11 +1,12 @@
-"""The only door from a request to a candidate, a run or a dispute: a foreign one does not exist."""
+"""The only door from a request to a candidate, a run, a dispute or a rule: a foreign one does not exist."""
 
 import uuid
 
 from memories.access import Actor
 from memories.errors import NotFound
-from reflections.models import Candidate, Dispute, Run
+from reflections.models import Candidate, Dispute, Run, StandingRule
 
+NO_RULE = "There is no such rule here. Check the address."
 NO_DISPUTE = "There is no such dispute here. Check the id."
 
 
@@ -36,3 +37,11 @@ def dispute_for(actor: Actor, dispute_id: str | uuid.UUID, *, characters: int | 
         return rows.get(pk=uuid.UUID(str(dispute_id)))
     except (ValueError, Dispute.DoesNotExist) as error:
         raise NotFound(NO_DISPUTE) from error
+
+
+def rule_for(actor: Actor, rule_id: str | uuid.UUID) -> StandingRule:
+    """A rule of a scope the actor may read; NotFound for everything else, malformed ids included."""
+    try:
+        return StandingRule.objects.visible_to(actor).whole().get(pk=uuid.UUID(str(rule_id)))
+    except (ValueError, StandingRule.DoesNotExist) as error:
+        raise NotFound(NO_RULE) from error

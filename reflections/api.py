@@ -15,10 +15,12 @@ from memories.api.shapes import Text
 from reflections.dispute_api import router as dispute_router
 from reflections.hygiene_api import router as hygiene_router
 from reflections.models import Candidate
+from reflections.rules_api import router as rules_router
 
 router = Router()
 router.add_router("", dispute_router)
 router.add_router("", hygiene_router)
+router.add_router("", rules_router)
 MOST = 100
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -47,19 +47,15 @@ class Layer:
 
 def deliverable(actor: Actor, scopes: Collection[int]) -> list[Layer]:
     """The layers ``core`` and ``scope`` of what an agent of *actor* is told in *scopes*, which it may read."""
-    allowed = frozenset(scopes) & actor.readable
-    return layers_of(list(StandingRule.objects.promoted_for(actor, allowed).whole()))
-
-
-def layers_of(rules: Sequence[StandingRule]) -> list[Layer]:
-    """*rules* are promoted and come from ``whole()``."""
+    rules = list(StandingRule.objects.promoted_for(actor, frozenset(scopes) & actor.readable).whole())
     memories = wordings_now(rules)
     return [
-        _layer(name, [rule for rule in rules if rule.layer == name], memories) for name in StandingRule.Layer.values
+        layer_of(name, [rule for rule in rules if rule.layer == name], memories) for name in StandingRule.Layer.values
     ]
 
 
-def _layer(name: str, rules: Sequence[StandingRule], memories: dict[UUID, Memory]) -> Layer:
+def layer_of(name: str, rules: Sequence[StandingRule], memories: Mapping[UUID, Memory]) -> Layer:
+    """*rules* come from ``whole()``, *memories* from ``wordings_now``."""
     rationed = ration(_standing(rule, memories[rule.pk]) for rule in rules)
     found = {rule.pk: rule for rule in rules}
     chosen = [(id, "") for id in rationed.delivered] + list(rationed.left_out)

@@ -1,6 +1,6 @@
 from django.urls import URLPattern, path
 
-from reflections import run_views, views
+from reflections import rule_views, run_views, views
 from reflections.inbox import bulk_views
 from reflections.inbox import views as inbox_views
 
@@ -19,6 +19,14 @@ urlpatterns: list[URLPattern] = [
     path("reflections/<uuid:candidate_id>/dismiss/", views.reflection_dismiss, name="reflection_dismiss"),
     path("reflections/<uuid:candidate_id>/snooze/", views.reflection_snooze, name="reflection_snooze"),
     path("reflections/<uuid:candidate_id>/undo/", views.reflection_undo, name="reflection_undo"),
+    path("memories/<uuid:memory_id>/rule/", rule_views.rule_of_memory, name="rule_of_memory"),
+    path("rules/", rule_views.rule_list, name="rule_list"),
+    path("rules/download/", rule_views.rule_download, name="rule_download"),
+    path("rules/<uuid:rule_id>/pin/", rule_views.rule_pin, name="rule_pin"),
+    path("rules/<uuid:rule_id>/unpin/", rule_views.rule_unpin, name="rule_unpin"),
+    path("rules/<uuid:rule_id>/reword/", rule_views.rule_reword, name="rule_reword"),
+    path("rules/<uuid:rule_id>/revoke/", rule_views.rule_revoke, name="rule_revoke"),
+    path("rules/<uuid:rule_id>/undo/", rule_views.rule_undo, name="rule_undo"),
     path("runs/", run_views.run_list, name="run_list"),
     path("runs/start/", run_views.run_start, name="run_start"),
     path("runs/<uuid:run_id>/", run_views.run_detail, name="run_detail"),

@@ -35,6 +35,8 @@ VERBS: Final = {
     "newer": Verb("Keep the newer", "keep the newer of {}", "Kept the newer of {}", "pair"),
     "uphold": Verb("Uphold", "uphold {}", "Upheld {}", "doubted memory"),
     "dismiss": Verb("Dismiss drafts", "dismiss {}", "Dismissed {}", "draft"),
+    "promote": Verb("Promote rules", "promote {}", "Promoted {}", "rule"),
+    "decline": Verb("Dismiss rules", "dismiss {}", "Dismissed {}", "rule"),
     "snooze": Verb("Snooze", "snooze {}", "Snoozed {}"),
     "undo": Verb("Undo", "take back the decision about {}", "Took back the decision about {}"),
 }

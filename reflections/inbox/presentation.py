@@ -16,7 +16,7 @@ from reflections.wording import day
 
 # The acts that are offered for many, by tab.
 OFFERED = {
-    WAITING: ("keep_both", "proposed", "newer", "uphold", "dismiss", "snooze"),
+    WAITING: ("keep_both", "proposed", "newer", "uphold", "dismiss", "promote", "decline", "snooze"),
     SNOOZED: ("undo",),
     DECIDED: ("undo",),
 }

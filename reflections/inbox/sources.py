@@ -4,11 +4,13 @@ from memories.access import Actor
 from reflections.inbox.disputes import DisputeSource
 from reflections.inbox.drafts import DraftSource
 from reflections.inbox.registry import WAITING, all_sources, item_of, register, source_called
+from reflections.inbox.rules import RuleSource
 
 __all__ = ["all_sources", "item_of", "source_called", "waiting"]
 
 register(DraftSource())
 register(DisputeSource())
+register(RuleSource())
 
 
 def waiting(actor: Actor) -> int:

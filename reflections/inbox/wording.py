@@ -19,7 +19,7 @@ _SHORT: Final = {
     "code_changed": "Code changed",
 }
 TYPES: Final = {type: _SHORT.get(type, label) for type, label in DisputeType.choices}
-UNOPENED: Final = frozenset({"outdated", "code_changed"})  # no scanner opens these yet
+UNOPENED: Final = frozenset({"code_changed"})  # no scanner opens these yet
 QUESTIONS: Final = {
     "duplicate": "Do these two say the same?",
     "supersedes": "Does one of these replace the other?",

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection
 from datetime import datetime, timedelta
-from typing import Final
 
 from django.utils import timezone
 
@@ -15,6 +14,7 @@ from memories.services.reinforcement import set_promoted
 from memories.services.validation import check_free_text, check_storable
 from memories.services.writing import locked, writing
 from reflections import configuration
+from reflections.access import NO_RULE
 from reflections.delivery import hindrance, is_edited, wordings_now, wordings_of
 from reflections.models import StandingRule
 from reflections.models.rules import LONGEST
@@ -22,7 +22,6 @@ from reflections.rule_wording import decided_already
 from reflections.services.decisions import check_date
 from zeromemory.lib.unseen import is_blank
 
-NO_RULE: Final = "There is no such rule here. Check the address."
 State, Layer = StandingRule.State, StandingRule.Layer
 
 

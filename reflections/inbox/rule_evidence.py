@@ -1,0 +1,105 @@
+"""What stands beside a proposal of a rule: the memory, and the sessions that found it useful."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any, Final
+
+from django.urls import reverse
+from django.utils import timezone
+
+from memories.access import Actor
+from memories.models import Memory, UsageEvent
+from memories.presentation import STATE_BADGES, author_of
+from reflections import configuration
+from reflections.delivery import has_changed, hindrance, wordings_now, wordings_of
+from reflections.forms import SnoozeForm
+from reflections.inbox.evidence import history_of, state_of, undo_label, urls_of
+from reflections.inbox.wording import DONE
+from reflections.models import StandingRule
+from reflections.rule_forms import TextForm
+from reflections.wording import day
+
+MOST_SESSIONS: Final = 12
+_SAID_BY: Final = {"direct": "said so", "link": "wrote a newer memory from it", "judge": "as a judge sees it"}
+
+
+def of_rule(actor: Actor, row: StandingRule, query: str, bad: Mapping[str, Any]) -> dict[str, Any]:
+    memory = wordings_now([row])[row.pk]
+    state = state_of(row.state, row.is_open, row.snoozed_until)
+    return {
+        "row": row,
+        "question": "Is every session to be told this?" if row.is_open else "Is this a standing rule?",
+        "reason": row.rationale,
+        "found": [
+            {"label": "Useful in", "text": f"{row.sessions} sessions" if row.sessions else None},
+            {"label": "Delivered", "text": place_of(row)},
+            {"label": "Since", "when": row.proposed_at},
+            {"label": "Scope", "text": row.scope.slug},
+        ],
+        "memory": _memory(row, memory),
+        "sessions": sessions_of(row.memory),
+        "state": state,
+        "undo_label": _undo_label(row),
+        "decider": row.decided_by.get_username() if row.decided_by else "",
+        "decided_at": row.decided_at,
+        "outcome": DONE.get(row.state, ""),
+        "may_decide": row.scope_id in actor.writable,
+        "snooze_day": day(timezone.now() + timedelta(days=configuration.current().snooze_days)),
+        "forms": _forms(row, bad),
+        "refused": [form for act, form in bad.items() if act in ("promote", "dismiss")],
+        "urls": urls_of("rule", row, query, ("promote", "edit", "dismiss", "snooze", "undo")),
+        "history": history_of("standingrule", row),
+    }
+
+
+def place_of(row: StandingRule) -> str:
+    """In words, where a rule from ``whole()`` is delivered."""
+    if row.layer == StandingRule.Layer.CORE:
+        return f"everywhere {row.scope.owner.get_username()} works"
+    return "in " + ", ".join(sorted(scope.slug for scope in row.scopes.all()))
+
+
+def _undo_label(row: StandingRule) -> str:
+    return "Make it a rule again" if row.state == StandingRule.State.REVOKED else undo_label(row.state)
+
+
+def _memory(row: StandingRule, memory: Memory) -> dict[str, Any]:
+    return {
+        "row": memory,
+        "url": reverse("memory_detail", args=[memory.pk]),
+        "badge": STATE_BADGES.get(memory.state),
+        "hindrance": hindrance(memory),
+        "has_changed": has_changed(row, memory),
+        "author": author_of(memory),
+    }
+
+
+def sessions_of(memory: Memory) -> list[dict[str, Any]]:
+    """The sessions that found the memory useful, in whatever wording, each with its last word; newest first."""
+    rows = UsageEvent.objects.filter(memory__in=wordings_of(memory), useful=True).exclude(session="")
+    newest = rows.order_by("session", "-at", "-pk").distinct("session").select_related("user")
+    found = sorted(newest, key=lambda event: event.at, reverse=True)[:MOST_SESSIONS]
+    agents = _agents([event.session for event in found], memory.scope_id)
+    return [
+        {
+            "session": event.session,
+            "when": event.at,
+            "how": _SAID_BY.get(event.source, event.source),
+            "confidence": f"{event.confidence:.2f}" if event.source == UsageEvent.Source.JUDGE else "",
+            "who": agents.get(event.session) or (event.user.get_username() if event.user else ""),
+        }
+        for event in found
+    ]
+
+
+def _agents(sessions: list[str], scope_id: int) -> dict[str, str]:
+    """The agent that wrote something in this scope in each of the sessions, where one did."""
+    wrote = Memory.objects.filter(session__in=sessions, scope_id=scope_id).exclude(agent="")
+    return dict(wrote.order_by("recorded_at").values_list("session", "agent"))
+
+
+def _forms(row: StandingRule, bad: Mapping[str, Any]) -> dict[str, Any]:
+    fresh = {"edit": TextForm(row=row.pk, initial={"text": row.text}), "snooze": SnoozeForm(row=row.pk)}
+    return fresh | {act: form for act, form in bad.items() if act in fresh}
