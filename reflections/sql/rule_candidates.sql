@@ -1,5 +1,6 @@
--- Live memories of a scope that enough distinct sessions found useful of late, settled for a while, not doubted, and
--- never proposed as a rule in any wording. An edit is a new row, and what was said of an earlier wording counts.
+-- Everything said of late of the live memories of a scope that may be proposed as rules: those that several sessions
+-- called useful, settled for a while, not doubted, and never proposed in any wording. An edit is a new row, and what was
+-- said of an earlier wording counts. Which voice each session has is seen afterwards.
 WITH RECURSIVE wording (live, id) AS (
     SELECT m.id, m.id
     FROM memories m
@@ -11,23 +12,24 @@ WITH RECURSIVE wording (live, id) AS (
     FROM wording
     JOIN memories earlier ON earlier.superseded_by_id = wording.id AND earlier.invalidation_reason = %(edited)s
 ),
-found AS (
-    SELECT wording.live AS id, count(DISTINCT event.session) AS sessions
+said AS MATERIALIZED (
+    SELECT wording.live, event.at, event.source, event.useful, event.misled, event.confidence, event.session
     FROM wording
     JOIN usage_event event ON event.memory_id = wording.id
-    WHERE event.at >= %(since)s AND event.useful AND event.session <> ''
-      AND (event.source = ANY (%(direct)s) OR (event.source = 'judge' AND event.confidence >= %(judge_minimum)s))
-    GROUP BY wording.live
-    HAVING count(DISTINCT event.session) >= %(sessions)s
+    WHERE event.at >= %(since)s
+),
+called_useful AS (
+    SELECT live FROM said WHERE useful AND session <> '' GROUP BY live HAVING count(DISTINCT session) >= %(sessions)s
 )
-SELECT found.id, found.sessions
-FROM found
+SELECT said.*
+FROM called_useful
+JOIN said USING (live)
 WHERE NOT EXISTS (
-    SELECT FROM wording JOIN standing_rule rule ON rule.memory_id = wording.id WHERE wording.live = found.id
+    SELECT FROM wording JOIN standing_rule rule ON rule.memory_id = wording.id WHERE wording.live = called_useful.live
 )
 AND NOT EXISTS (
     SELECT FROM dispute
-    WHERE found.id IN (dispute.subject_id, dispute.other_id)
+    WHERE called_useful.live IN (dispute.subject_id, dispute.other_id)
       AND dispute.status IN ('pending', 'snoozed') AND dispute.type = ANY (%(doubts)s)
 )
-ORDER BY found.id
+ORDER BY said.live, said.at

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from django.db import connection
 from django.utils import timezone
 
-from memories.models import Kind, Memory, Scope, UsageEvent
-from memories.ranking import REINFORCEMENT_DEFAULTS
+from memories.configuration import reinforcement_rule
+from memories.models import Kind, Memory, Scope
+from memories.ranking import ReinforcementRule
+from memories.reinforcement import Outcome, Signal, outcomes
 from memories.services.edit import EDITED
 from reflections import configuration
 from reflections.models import HygieneConfig
@@ -23,7 +29,6 @@ from reflections.sql import load
 
 SCANNER: Final = "rule candidates"
 KINDS: Final = (Kind.CONVENTION, Kind.PREFERENCE, Kind.GOTCHA)
-SAID_BY_THOSE_WHO_USED_IT: Final = (UsageEvent.Source.DIRECT, UsageEvent.Source.LINK)
 
 
 class Found(NamedTuple):
@@ -56,13 +61,22 @@ def candidates(scope: Scope, rule: HygieneConfig, now: datetime) -> list[Found]:
         "since": now - timedelta(days=rule.rule_days),
         "sessions": rule.rule_sessions,
         "edited": EDITED,
-        "direct": [str(source) for source in SAID_BY_THOSE_WHO_USED_IT],
-        "judge_minimum": REINFORCEMENT_DEFAULTS.judge_minimum,
         "doubts": list(DOUBTS),
     }
     with connection.cursor() as cursor:
         cursor.execute(load("rule_candidates"), wanted)
-        return [Found(*row) for row in cursor.fetchall()]
+        rows = cursor.fetchall()
+    constants = replace(reinforcement_rule(), window_days=rule.rule_days)
+    told = {memory: [Signal(*row[1:]) for row in said] for memory, said in groupby(rows, key=itemgetter(0))}
+    found = [Found(memory, _sessions(signals, now, constants)) for memory, signals in told.items()]
+    return [one for one in found if one.sessions >= rule.rule_sessions]
+
+
+def _sessions(signals: Sequence[Signal], now: datetime, constants: ReinforcementRule) -> int:
+    """How many sessions say that it was useful, each with its one voice."""
+    counted = zip(signals, outcomes(signals, now=now, constants=constants), strict=True)
+    useful = [signal.session for signal, outcome in counted if outcome == Outcome.COUNTS and signal.useful]
+    return len({session for session in useful if session})
 
 
 def _propose(memory: Memory, sessions: int, rule: HygieneConfig, now: datetime) -> bool:

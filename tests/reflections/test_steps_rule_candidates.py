@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from memories import services
 from memories.models import AuditEntry, Memory, UsageEvent
+from memories.services.reinforcement import record_challenge, withdraw_challenge
 from reflections import hygiene
 from reflections.models import HygieneConfig, StandingRule
 from reflections.services import rules
@@ -95,11 +96,25 @@ def test_a_session_counts_when_it_says_useful_and_is_sure(scope, said, counts):
     assert proposed(scope) == [memory] * counts
 
 
-def test_a_challenge_proposes_nothing(scope, owner):
+@pytest.mark.parametrize(
+    "graver",
+    [{"source": "challenge", "misled": True}, {"source": "direct", "misled": True}, {"source": "direct"}],
+    ids=["a challenge", "a report that it misled", "a report that it was of no use"],
+)
+def test_a_session_that_later_spoke_against_it_does_not_count(scope, graver):
     memory = make_convention(scope)
-    useful(memory, "monday", "tuesday")
-    useful(memory, "friday", source="challenge", useful=False, misled=True)
+    useful(memory, *THREE, days=2)
+    useful(memory, "friday", useful=False, **graver)
     assert proposed(scope) == []
+
+
+def test_a_challenge_that_was_withdrawn_speaks_against_nothing(scope, owner):
+    memory, at = make_convention(scope), timezone.now() - timedelta(days=1)
+    useful(memory, *THREE)
+    record_challenge(memory=memory, user=owner, session="friday", at=at)
+    assert proposed(scope) == []
+    withdraw_challenge(memory=memory, at=at, user=owner)
+    assert proposed(scope) == [memory]
 
 
 @pytest.mark.parametrize("changed", ["created_at", "updated_at"])
