@@ -32,6 +32,7 @@ from reflections.steps import (
     pairs,
     reexamination,
     reflection,
+    reinforcement_rollup,
     rule_candidates,
     stale_suspects,
     stale_sweep,
@@ -123,6 +124,14 @@ STEPS: Final[dict[str, Step]] = {
             loop_closure.work,
             loop_closure.survey,
             asks="always",
+        ),
+        Step(
+            "reinforcement_rollup",
+            "Roll up what was said of memories",
+            "Computes how far reports of use lift or lower each memory, and lets go of those that left the window.",
+            "the multiplier of a memory's score; never a text",
+            reinforcement_rollup.work,
+            reinforcement_rollup.survey,
         ),
         Step(
             "stale_suspects",
