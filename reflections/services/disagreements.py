@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from memories.models import Memory, Scope
@@ -81,7 +81,7 @@ def _contradict(scope: Scope, pair: tuple[Memory, Memory], run: Run | None) -> b
     return False
 
 
-def _opened(pair: tuple[Memory, Memory], type: str, **judged: object) -> bool:
+def _opened(pair: tuple[Memory, Memory], type: str, **judged: Any) -> bool:
     one, another = pair
     judged = {"rationale": _WORDS} | judged
     return open_pair(one=one, another=another, type=type, scanner=SCANNER, **judged) is not None
