@@ -23,6 +23,7 @@ from memories.access import Actor, actor_for_token
 from memories.api.bulk import router as bulk_router
 from memories.api.freshness import router as freshness_router
 from memories.api.routes import router as memories_router
+from memories.api.signals import router as signals_router
 from memories.errors import NotFound, ValidationFailed, ZeroMemoryError
 from memories.services import tokens
 from reflections.api import router as reflections_router
@@ -72,6 +73,7 @@ api = NinjaAPI(
 api.add_router("", bulk_router, tags=["memories"])  # first, or "bulk" would be taken for the id of a memory
 api.add_router("", memories_router, tags=["memories"])
 api.add_router("", freshness_router, tags=["memories"])
+api.add_router("", signals_router, tags=["memories"])
 api.add_router("", reflections_router, tags=["reflections"])
 api.add_router("", insights_router, tags=["insights"])
 
