@@ -1,10 +1,10 @@
-"""The only door from a request to a candidate, a run, a dispute or a rule: a foreign one does not exist."""
+"""The only door from a request to what is not a memory itself: a foreign row does not exist."""
 
 import uuid
 
 from memories.access import Actor
 from memories.errors import NotFound
-from reflections.models import Candidate, Dispute, Run, StandingRule
+from reflections.models import Candidate, Dispute, Run, StandingRule, Transcript
 
 NO_RULE = "There is no such rule here. Check the address."
 NO_DISPUTE = "There is no such dispute here. Check the id."
@@ -45,3 +45,11 @@ def rule_for(actor: Actor, rule_id: str | uuid.UUID) -> StandingRule:
         return StandingRule.objects.visible_to(actor).whole().get(pk=uuid.UUID(str(rule_id)))
     except (ValueError, StandingRule.DoesNotExist) as error:
         raise NotFound(NO_RULE) from error
+
+
+def transcript_for(actor: Actor, transcript_id: str | uuid.UUID) -> Transcript:
+    """One that the actor handed in; NotFound for everything else, malformed ids included."""
+    try:
+        return Transcript.objects.visible_to(actor).get(pk=uuid.UUID(str(transcript_id)))
+    except (ValueError, Transcript.DoesNotExist) as error:
+        raise NotFound("There is no such transcript here. Check the id.") from error

@@ -16,11 +16,13 @@ from reflections.dispute_api import router as dispute_router
 from reflections.hygiene_api import router as hygiene_router
 from reflections.models import Candidate
 from reflections.rules_api import router as rules_router
+from reflections.usefulness_api import router as usefulness_router
 
 router = Router()
 router.add_router("", dispute_router)
 router.add_router("", hygiene_router)
 router.add_router("", rules_router)
+router.add_router("", usefulness_router)
 MOST = 100
 
 

@@ -20,9 +20,10 @@ EFFECTS: Final = {
         "that log; never a memory",
     ),
     "reflections.tasks.sweep": (
-        "Brings snoozed drafts back on their day and runs back that lost their worker, and starts the full cycle in "
-        "each scope every ZEROMEMORY_HYGIENE_HOURS hours (0 unless set: only when somebody asks).",
-        "the state of drafts and runs; a cycle may change what its steps below may",
+        "Brings snoozed drafts back on their day, takes up runs and conversations whose worker was lost or which wait "
+        "to be judged, and starts the full cycle in each scope every ZEROMEMORY_HYGIENE_HOURS hours (0 unless set: "
+        "only when somebody asks).",
+        "the state of drafts, runs and conversations; a cycle may change what its steps below may",
     ),
 }
 

@@ -1,11 +1,18 @@
 from celery import shared_task
 
-from reflections import hygiene, services
+from reflections import hygiene, judging, services
+from reflections.services import transcripts
 
 
 @shared_task
 def reflect(run_id: str) -> None:
     hygiene.work_on(run_id)
+
+
+@shared_task
+def judge_transcript(transcript_id: str) -> None:
+    judging.work_on(transcript_id)
+    transcripts.ring_next()
 
 
 @shared_task
@@ -15,3 +22,5 @@ def sweep() -> None:
     services.requeue_abandoned()
     hygiene.start_if_due()
     services.ring_waiting()
+    transcripts.requeue_lost()
+    transcripts.ring_due()

@@ -5,6 +5,7 @@ from reflections.models.failed_clusters import FailedCluster
 from reflections.models.model_calls import ModelCall
 from reflections.models.rules import StandingRule
 from reflections.models.runs import Examined, Judged, Run, RunScope, RunStep, Watermark
+from reflections.models.transcripts import Transcript
 
 __all__ = [
     "Candidate",
@@ -21,5 +22,6 @@ __all__ = [
     "RunScope",
     "RunStep",
     "StandingRule",
+    "Transcript",
     "Watermark",
 ]

@@ -7,6 +7,7 @@ from reflections.querysets.judged import JudgedQuerySet
 from reflections.querysets.model_calls import ModelCallQuerySet
 from reflections.querysets.rules import StandingRuleQuerySet
 from reflections.querysets.runs import RunQuerySet
+from reflections.querysets.transcripts import TranscriptQuerySet
 
 __all__ = [
     "DOUBTS",
@@ -20,4 +21,5 @@ __all__ = [
     "ModelCallQuerySet",
     "RunQuerySet",
     "StandingRuleQuerySet",
+    "TranscriptQuerySet",
 ]

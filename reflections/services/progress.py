@@ -4,8 +4,9 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Final
 
 from django.db import DatabaseError, connection, models
@@ -83,8 +84,15 @@ def heard_of(run: Run, every: float = EVERY_SECONDS) -> Iterator[None]:
 
     The thread ends with the process, so a killed worker does fall silent.
     """
+    with kept_alive(partial(beat, run), f"Run {run.pk}", every):
+        yield
+
+
+@contextmanager
+def kept_alive(beat: Callable[[], None], name: str, every: float = EVERY_SECONDS) -> Iterator[None]:
+    """Call *beat* from a thread meanwhile. It may raise what the ``beat`` of a run does."""
     done = threading.Event()
-    thread = threading.Thread(target=_keep_beating, args=(run, done, every), daemon=True)
+    thread = threading.Thread(target=_keep_beating, args=(beat, name, done, every), daemon=True)
     thread.start()
     try:
         yield
@@ -93,15 +101,15 @@ def heard_of(run: Run, every: float = EVERY_SECONDS) -> Iterator[None]:
         thread.join()
 
 
-def _keep_beating(run: Run, done: threading.Event, every: float) -> None:
+def _keep_beating(beat: Callable[[], None], name: str, done: threading.Event, every: float) -> None:
     while not done.wait(every):
         try:
-            beat(run)
+            beat()
         except TakenOverError:
             return  # the worker learns it from its own next beat
         except CancelledError:
             continue  # it may be waiting for a model; until its own next beat it is no lost worker
         except DatabaseError as error:
-            logger.warning("Run %s could not be heard of: %s", run.pk, error)
+            logger.warning("%s could not be heard of: %s", name, error)
         finally:
             connection.close()
