@@ -93,6 +93,7 @@ ACTED_ON: Final = {
     "reword_rule": "rule",
     "set_member": "member",
     "settle_dispute": "dispute",
+    "skip_web_check": "scope",
     "snooze": "draft",
     "snooze_dispute": "dispute",
     "snooze_rule": "rule",

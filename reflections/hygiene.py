@@ -27,6 +27,7 @@ from reflections.services.progress import CancelledError, Progress, TakenOverErr
 from reflections.services.runs import Started
 from reflections.steps import (
     entity_merge,
+    external_reverification,
     kind_audit,
     loop_closure,
     pairs,
@@ -148,6 +149,15 @@ STEPS: Final[dict[str, Step]] = {
             "which entity a memory names; never a text",
             entity_merge.work,
             entity_merge.survey,
+        ),
+        Step(
+            "external_reverification",
+            "Look up facts of the world",
+            "Searches the web for core facts and references that nobody has looked at for long.",
+            "the ledger of checks; opens disputes; never a memory",
+            external_reverification.work,
+            external_reverification.survey,
+            asks="always",
         ),
         Step(
             "reexamination",

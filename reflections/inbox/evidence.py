@@ -16,6 +16,7 @@ from memories.history import ties
 from memories.models import AuditEntry, Memory
 from memories.presentation import PROVENANCE_WORDS, STATE_BADGES, action_words, author_of, freshness
 from memories.views.detail import TIE_WORDS
+from memories.views.verifying import address_in
 from reflections import configuration
 from reflections.forms import SnoozeForm
 from reflections.inbox.forms import CorrectForm, MergeForm, SettleForm
@@ -72,12 +73,14 @@ def of_draft(actor: Actor, row: Candidate, query: str, bad: Bad) -> dict[str, An
 def of_dispute(actor: Actor, row: Dispute, query: str, bad: Bad) -> dict[str, Any]:
     sides = [_side(actor, row, side) for side in row.sides]
     _compare(sides)
+    source = _page_of(row)
     return {
         "row": row,
         "question": QUESTIONS[row.type],
         "reason": row.rationale or f"{REASONS[row.type]}.",
         "reports": in_words(row.reports),
-        "quoted": row.evidence if row.is_challenge or not row.reports else "",
+        "quoted": "" if source else row.evidence if row.is_challenge or not row.reports else "",
+        "source": source,
         "undo_label": undo_label(row.status),
         "found": _found(row),
         "sides": sides,
@@ -97,6 +100,11 @@ def of_dispute(actor: Actor, row: Dispute, query: str, bad: Bad) -> dict[str, An
         "history": history_of("dispute", row),
         "choices": [choice for side in row.sides for choice in _choices(row, side, query)] if row.is_pair else [],
     }
+
+
+def _page_of(row: Dispute) -> str:
+    """Of what the web says is outdated, the address of the page that says so."""
+    return address_in(row.evidence) if row.type == Dispute.Type.OUTDATED else ""
 
 
 def state_of(state: str, is_open: bool, until: datetime | None) -> dict[str, str]:
@@ -166,7 +174,7 @@ def _side(actor: Actor, row: Dispute, memory: Memory) -> dict[str, Any]:
         "badge": STATE_BADGES.get(memory.state),
         "factor": factor,
         "faded": faded,
-        "facts": _facts(memory),
+        "facts": _facts(memory) + (_looked_at(memory) if row.type == Dispute.Type.OUTDATED else []),
         "ties": [
             {"words": TIE_WORDS[tie.type, tie.direction], "memory": tie.memory, "url": _memory_url(tie.memory)}
             for tie in links[:MOST_TIES]
@@ -197,6 +205,13 @@ def _facts(memory: Memory) -> list[dict[str, Any]]:
         {"label": "Use", "text": f"× {reinforcement.multiplier:.2f}" if reinforcement else "no feedback yet"},
     ]
     return [fact for fact in facts if fact.get("text") or fact.get("when")]
+
+
+def _looked_at(memory: Memory) -> list[dict[str, Any]]:
+    check = memory.verifications.order_by("-at").first()
+    if check is None:
+        return [{"label": "Last looked at", "text": "never, since it was learned"}]
+    return [{"label": "Last looked at", "when": check.at}, {"label": "Looked at by", "text": check.actor}]
 
 
 def _compare(sides: list[dict[str, Any]]) -> None:

@@ -12,6 +12,7 @@ from memories import guard
 from memories.access import Actor
 from memories.entities import EntitySpec
 from memories.errors import Conflict, ValidationFailed
+from memories.looks import is_fast
 from memories.models import Memory
 from memories.services import lifecycle
 from memories.services.audit import record
@@ -19,11 +20,14 @@ from memories.services.edit import edit
 from memories.services.reinforcement import withdraw_challenge
 from memories.services.remember import remember
 from memories.services.validation import MOST_ENTITIES, check_free_text
+from memories.services.verification import stamp
 from memories.services.writing import locked, writing
 from reflections.models import Dispute
 from reflections.services.disputes.rows import decide, held_open
 
 Resolution, Status = Dispute.Resolution, Dispute.Status
+# Whoever upholds a world fact against one of these has looked at it.
+ABOUT_TRUTH: Final = (Dispute.Type.OUTDATED, Dispute.Type.CHALLENGED, Dispute.Type.STALE_SUSPECT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +147,8 @@ def _uphold(decision: Decision) -> Outcome:
     row = decision.row
     if row.is_challenge:
         withdraw_challenge(memory=row.subject, at=row.opened_at, user=decision.actor.user)
+    if row.type in ABOUT_TRUTH and is_fast(row.subject):
+        stamp(actor=decision.actor, memory=row.subject, note=f"Upheld: {row.get_type_display().lower()}")
     return Outcome(Resolution.UPHELD, status=Status.DISMISSED)
 
 
