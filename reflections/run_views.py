@@ -21,7 +21,7 @@ from memories.views.fragments import page_or_part
 from reflections import hygiene, services
 from reflections.access import run_for
 from reflections.hygiene import STEPS
-from reflections.models import Run, RunStep
+from reflections.models import Run, RunStep, Transcript
 from reflections.presentation import counted
 from reflections.reports import reports_of
 from reflections.schedule import scheduled
@@ -30,6 +30,7 @@ from reflections.services.runs import Started
 from zeromemory.llm import model_in_use
 
 MOST: Final = 30
+MOST_TRANSCRIPTS: Final = 10
 TEMPLATE: Final = "reflections/runs.html"
 LATE_AFTER: Final = 2  # periods of the schedule without a full cycle
 
@@ -46,6 +47,7 @@ def run_list(request: HttpRequest) -> HttpResponse:
         "scheduled": scheduled(),
         "model": _model(is_staff=actor.user.is_staff),
         "notices": _notices(actor),
+        "transcripts": [_conversation(row) for row in Transcript.objects.visible_to(actor).newest()[:MOST_TRANSCRIPTS]],
     }
     return render(request, TEMPLATE, context)
 
@@ -138,6 +140,18 @@ def _at_work(run: Run) -> str:
     ended = sum(step.finished_at is not None for step in steps)
     stopping = " It stops at its next beat." if run.cancel_asked_at else ""
     return f"Step {min(ended + 1, len(steps))} of {len(steps)} is under way.{stopping}"
+
+
+def _conversation(row: Transcript) -> dict[str, Any]:
+    return {"row": row, "said": row.note or _judged(row)}
+
+
+def _judged(row: Transcript) -> str:
+    """What came of it, or how far it is."""
+    if not row.has_ended:
+        return f"{row.asked} of {counted(row.questions, 'question')} asked."
+    useful, misled = (sum(verdict[flag] for verdict in row.verdicts) for flag in ("useful", "misled"))
+    return f"{useful} useful, {misled} misled, of {len(row.verdicts)} judged."
 
 
 def _level(run: Run) -> str:

@@ -17,6 +17,10 @@ class TranscriptQuerySet(models.QuerySet):
         own = self.filter(user=actor.user)
         return own if actor.is_person else own.filter(token=actor.token)
 
+    def newest(self) -> Self:
+        """For a list, without the texts."""
+        return self.defer("text").order_by("-requested_at", "-pk")
+
     def unfinished(self) -> Self:
         return self.filter(state__in=["queued", "running"])
 

@@ -24,8 +24,12 @@ CALLS = {
     "/api/v1/hygiene/runs",
     "/api/v1/hygiene/runs/{run_id}",
     "/api/v1/hygiene/runs/{run_id}/cancel",
+    "/api/v1/usefulness/transcripts",
+    "/api/v1/usefulness/transcripts/{transcript_id}",
     "/api/v1/recall",
+    "/api/v1/activity",
     "/api/v1/insights/ageing",
+    "/api/v1/insights/recall",
     "/api/v1/reflections",
     "/api/v1/config",
 }

@@ -1,12 +1,14 @@
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 from django.urls import reverse
 from django.utils import timezone
 
 from reflections.hygiene import STEPS, work_on
-from reflections.models import ModelCall, Run
+from reflections.models import ModelCall, Run, Transcript
 from tests.factories import make_member, make_scope, make_user
+from tests.memories.pages import text_of
 from tests.queries import queries_of, recorded_queries
 from tests.reflections.factories import make_cycle
 
@@ -166,3 +168,38 @@ def test_what_the_installation_spends_is_for_staff(client_of, settings, scope):
     text = page(client_of(make_member(scope, "writer")))
     assert "108" not in text
     assert "The tokens of today are spent" in text
+
+
+# Conversations that were handed in ------------------------------------------------------------
+
+
+def make_transcript(owner, **given):
+    ended = {"state": "failed", "finished_at": timezone.now(), "note": "The model does not answer."}
+    values = {"user": owner, "actor": "crew", "session": "monday", "digest": str(uuid4()), "shown": []} | ended
+    return Transcript.objects.create(**values | given)
+
+
+def test_what_became_of_conversations_is_told_also_why_one_failed(mine, owner, scope):
+    make_transcript(owner)
+    verdicts = [
+        {"id": "x", "useful": useful, "relevant": True, "misled": not useful, "confidence": 1} for useful in (1, 0)
+    ]
+    make_transcript(owner, session="tuesday", state="done", note="", verdicts=verdicts)
+    make_transcript(owner, session="<i>x", state="running", note="", finished_at=None, questions=3, asked=1)
+    text = text_of(mine.get(reverse("run_list")))
+    assert "monday crew Failed The model does not answer." in text
+    assert "tuesday crew Judged 1 useful, 1 misled, of 2 judged." in text
+    assert "&lt;i&gt;x crew Being read 1 of 3 questions asked." in text
+
+
+def test_only_whoever_handed_it_in_sees_it(client_of, owner, scope):
+    make_transcript(owner)
+    assert "monday" not in page(client_of(make_member(scope, "admin")))
+
+
+def test_the_queries_do_not_grow_with_the_conversations(mine, owner, scope):
+    make_cycle(scope)
+    few = queries_of(lambda: page(mine))
+    for _ in range(12):
+        make_transcript(owner)
+    assert queries_of(lambda: page(mine)) == few
