@@ -19,6 +19,18 @@ def page_of(scope: str) -> str:
     return f"{reverse('insights')}?{urlencode({'scope': scope})}"
 
 
-def csv_of(name: str, scope: str | None) -> str:
-    address = reverse("insights_csv", args=[name])
-    return f"{address}?{urlencode({'scope': scope})}" if scope else address
+def csv_of(name: str, scope: str | None, **more: str) -> str:
+    return _with(reverse("insights_csv", args=[name]), scope, **more)
+
+
+def activity_of(scope: str | None) -> str:
+    return _with(reverse("activity"), scope)
+
+
+def period_of(scope: str | None, days: int) -> str:
+    return _with(reverse("insights"), scope, days=str(days)) + "#recall"
+
+
+def _with(address: str, scope: str | None, **more: str) -> str:
+    asked = ({"scope": scope} if scope else {}) | more
+    return f"{address}?{urlencode(asked)}" if asked else address

@@ -77,7 +77,7 @@ def age_buckets(ageing: Ageing, link: Link) -> Chart:
         title="How old is what we remember?",
         n=count(ageing.live, "live memory"),
         summary=_buckets_said(ageing),
-        figure=_figure([bars], layout),
+        figure=drawn([bars], layout),
         table=Table(("Age", "Memories", "Share"), tuple(rows)),
     )
 
@@ -105,7 +105,7 @@ def faded_by_kind(ageing: Ageing, link: Link) -> Chart:
         title="How much of each kind has faded?",
         n=_faded_n(ageing),
         summary=_faded_said(ageing),
-        figure=_figure([bars], layout),
+        figure=drawn([bars], layout),
         table=Table(
             ("Kind", "Memories", "Faded", "Share faded", "Median age", "Half-life"),
             tuple(_kind_row(row, link) for row in kinds),
@@ -123,7 +123,7 @@ def half_lives(ageing: Ageing, link: Link) -> Chart:
         title="How fast does each kind fade?",
         n="what age leaves of its score; a dot marks the median memory",
         summary="What age leaves of the score of each kind: one half at its half-life.",
-        figure=_figure(traces, _curve_layout(last, ageing.median_age_days)),
+        figure=drawn(traces, _curve_layout(last, ageing.median_age_days)),
         table=Table(
             (
                 "Kind",
@@ -325,7 +325,7 @@ def _curve_layout(last: float, median: float | None) -> dict[str, Any]:
     return layout
 
 
-def _figure(traces: list[dict[str, Any]], layout: dict[str, Any]) -> dict[str, Any]:
+def drawn(traces: list[dict[str, Any]], layout: dict[str, Any]) -> dict[str, Any]:
     """Validated by plotly, as a dictionary; a misspelt property raises ValueError."""
     import plotly.graph_objects as go  # here, because it takes half a second and commands never draw
 

@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_POST, require_safe
 
+from insights.activity import lately
 from insights.tasks import prepare_demo
 from insights.words import count
 from memories import condition, embedding_queue
@@ -59,6 +60,7 @@ def _whole(actor: Actor, now: datetime, previous: datetime | None) -> dict[str, 
         "changes": _changes(actor, previous or now - FIRST_LOOK_BACK),
         "health": _health(),
         "newest": _newest(actor, now),
+        "asked": lately(actor, now),
     }
 
 

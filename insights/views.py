@@ -11,8 +11,10 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from insights import queries
-from insights.addresses import csv_of, memories_of, page_of
+from insights.addresses import activity_of, csv_of, memories_of, page_of, period_of
 from insights.charts import CHARTS, Chart, Table, scope_table
+from insights.recall_quality import DAYS, RecallQuality, recall_quality
+from insights.recall_words import recalls_by_day, tiles
 from insights.words import count
 from memories.access import Actor, actor_for_request, readable_scopes, scope_for
 from memories.models import Scope
@@ -20,12 +22,15 @@ from memories.presentation import scope_names
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 SCOPES = "scopes"
+RECALLS = "recalls"
+PERIODS = (7, 30, 90)
 
 
 @require_safe
 def insights(request: HttpRequest) -> HttpResponse:
-    actor = actor_for_request(request)
-    ageing = queries.ageing(actor=actor, scope=_chosen(request, actor), now=timezone.now())
+    actor, now, days = actor_for_request(request), timezone.now(), _days(request)
+    scope = _chosen(request, actor)
+    ageing = queries.ageing(actor=actor, scope=scope, now=now)
     context = {
         "ageing": ageing,
         "charts": [
@@ -38,6 +43,8 @@ def insights(request: HttpRequest) -> HttpResponse:
         "links": _links(ageing),
         "faded_n": f"{count(ageing.faded)} of {count(ageing.can_fade)}" if ageing.can_fade else "",
         "median_n": "half are older" if ageing.live > 1 else "",
+        "days": days,
+        "recall": _recall(recall_quality(actor=actor, scope=scope, days=days, now=now)),
     }
     return render(request, "insights/insights.html", context)
 
@@ -45,9 +52,13 @@ def insights(request: HttpRequest) -> HttpResponse:
 @require_safe
 def table_csv(request: HttpRequest, name: str) -> HttpResponse:
     actor = actor_for_request(request)
-    if name not in {*CHARTS, SCOPES}:
+    if name not in {*CHARTS, SCOPES, RECALLS}:
         raise Http404(f"There is no table {name!r}.")
-    ageing = queries.ageing(actor=actor, scope=_chosen(request, actor), now=timezone.now())
+    scope, now = _chosen(request, actor), timezone.now()
+    if name == RECALLS:
+        quality = recall_quality(actor=actor, scope=scope, days=_days(request), now=now)
+        return as_csv(name, recalls_by_day(quality).table)
+    ageing = queries.ageing(actor=actor, scope=scope, now=now)
     link = memories_of(ageing.scope)
     table = scope_table(ageing, link, page_of) if name == SCOPES else CHARTS[name](ageing, link).table
     return as_csv(name, table)
@@ -56,6 +67,27 @@ def table_csv(request: HttpRequest, name: str) -> HttpResponse:
 def _chosen(request: HttpRequest, actor: Actor) -> Scope | None:
     name = request.GET.get("scope", "").replace("\x00", "").strip()
     return scope_for(actor, name) if name else None
+
+
+def _days(request: HttpRequest) -> int:
+    """One of PERIODS; anything else is the usual one."""
+    asked = request.GET.get("days", "")
+    return int(asked) if asked in map(str, PERIODS) else DAYS
+
+
+def _recall(quality: RecallQuality) -> dict[str, Any]:
+    scope = quality.scope
+    return {
+        "quality": quality,
+        "tiles": tiles(quality, activity_of(scope)),
+        "chart": recalls_by_day(quality),
+        "csv": csv_of(RECALLS, scope, days=str(quality.days)),
+        "activity": activity_of(scope),
+        "periods": [
+            {"label": f"{days} days", "href": period_of(scope, days), "selected": days == quality.days}
+            for days in PERIODS
+        ],
+    }
 
 
 def _shown(name: str, chart: Chart, scope: str | None) -> dict[str, Any]:

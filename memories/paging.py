@@ -6,27 +6,28 @@ import base64
 import binascii
 import json
 from datetime import UTC, datetime
+from typing import Any
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from memories.errors import ValidationFailed
-from memories.models import Memory
 from memories.moments import is_within_reach
-from memories.querysets import MemoryQuerySet
 
 
-def page_of(queryset: MemoryQuerySet, *, cursor: str | None, size: int) -> tuple[list[Memory], str | None]:
-    """*size* rows, newest first, after *cursor*; and the cursor of the next page, None on the last."""
+def page_of(
+    queryset: QuerySet[Any], *, cursor: str | None, size: int, by: str = "created_at"
+) -> tuple[list[Any], str | None]:
+    """*size* rows, newest first *by* that field, after *cursor*; and the cursor of the next page, None on the last."""
     if cursor:
-        created_at, memory_id = _read(cursor)
-        queryset = queryset.filter(Q(created_at__lt=created_at) | Q(created_at=created_at, pk__lt=memory_id))
-    rows = list(queryset.order_by("-created_at", "-pk")[: size + 1])
-    return rows[:size], (_write(rows[size - 1]) if len(rows) > size else None)
+        moment, key = _read(cursor)
+        queryset = queryset.filter(Q(**{f"{by}__lt": moment}) | Q(**{by: moment, "pk__lt": key}))
+    rows = list(queryset.order_by(f"-{by}", "-pk")[: size + 1])
+    return rows[:size], (_write(getattr(rows[size - 1], by), rows[size - 1].pk) if len(rows) > size else None)
 
 
-def _write(memory: Memory) -> str:
-    text = json.dumps([memory.created_at.isoformat(), str(memory.pk)])
+def _write(moment: datetime, key: UUID) -> str:
+    text = json.dumps([moment.isoformat(), str(key)])
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 

@@ -11,6 +11,7 @@ from memories.models import AuditEntry, Memory, User
 from memories.selection import Selection
 from memories.services.bulk import forget_many
 from tests.factories import add_entity, make_member, make_memory, make_scope, make_token, make_user
+from tests.insights.asking import make_recall
 from tests.reflections.factories import make_candidate, make_episodes, make_failed_cluster
 
 MARKUP = (
@@ -43,6 +44,7 @@ def plant(person: User, text: str = MARKUP) -> SimpleNamespace:
     imported = Selection(Choice(scope=scope, author="import"))
     operation = forget_many(actor=actor_for_user(person), selection=imported, expected=1, reason=text).operation
     member = make_member(scope, user=make_user(username=text[:150]))
+    make_recall(person, [newer, gone], query=text[:500], agent=text[:120], session=text[:120])
     AuditEntry.objects.create(actor=text[:200], action=text[:60], scope=scope, object_type=text[:40], object_id="1")
     return SimpleNamespace(
         scope=scope,

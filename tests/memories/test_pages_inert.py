@@ -18,6 +18,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.behaviour("F32")]
 HTMX = {"HX-Request": "true"}
 PAGES = named_pages()
 QUERIES = {
+    "activity": ["?q=%3Cscript%3Ealert(1)%3C/script%3E", "?agent=%3Cb%3E%22%27", "?outcome=%3Cb%3E", "?cursor=%3Cb%3E"],
     "memory_list": ["?state=all", "?q=alert", "?q=%3Cscript%3Ealert(1)%3C/script%3E", "?kind=%3Cb%3E%22%27",
                     "?entity=%3Cimg%20src=x%20onerror=1%3E", "?cursor=%3Cb%3E", "?scope=%3Cb%3E"],
     "reflection_list": ["?state=dismissed", "?scope=%3Cb%3E", "?after=%3Cb%3E"],

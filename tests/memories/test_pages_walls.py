@@ -20,6 +20,7 @@ from memories.services.tokens import create_token
 from reflections.models import Candidate, CandidateMember, Dispute, FailedCluster, Run
 from reflections.services.disputes import challenge
 from tests.factories import add_entity, make_member, make_memory, make_scope, make_token, make_user
+from tests.insights.asking import make_recall
 from tests.memories.pages import named_pages
 from tests.reflections.factories import make_candidate, make_episodes, make_failed_cluster
 
@@ -57,6 +58,7 @@ def theirs(db):
     forget(actor=actor, memory=make_memory(f"Forgotten {MARK}", scope=scope), reason=f"{MARK} reason")
     supersede(actor=actor, memory=make_memory(f"Old {MARK}", scope=scope), replacement=memory, reason=f"{MARK} again")
     episodes = make_episodes(scope, entities=[f"{MARK}-cache"], agent=f"{MARK}-agent")
+    make_recall(user, [memory], query=f"The {MARK} question", agent=f"{MARK}-agent", session=f"{MARK}-session")
     candidate = make_candidate(scope, sources=episodes, draft=f"The {MARK} draft.")
     challenge(actor=actor, memory=memory, reason=f"The {MARK} reason.", evidence=f"{MARK} evidence")
     failed = make_failed_cluster(scope, episodes[:1], reason=f"No {MARK} answer.")
