@@ -19,10 +19,11 @@ from django.urls import reverse
 from memories.access import actor_for_request
 from memories.configuration import difference
 from memories.configuration_admin import ConfigurationAdmin
-from memories.limits import FUSION_LIMITS, RANKING_LIMITS, REINFORCEMENT_LIMITS, WEIGHTS_LIMITS
+from memories.limits import FRESHNESS_LIMITS, FUSION_LIMITS, RANKING_LIMITS, REINFORCEMENT_LIMITS, WEIGHTS_LIMITS
 from memories.models import (
     AuditEntry,
     ConfigVersion,
+    FreshnessConfig,
     FusionConfig,
     FusionWeights,
     Kind,
@@ -99,6 +100,12 @@ class RankingConfigAdmin(ConfigurationAdmin):
 class FusionConfigAdmin(ConfigurationAdmin):
     limits = FUSION_LIMITS
     list_display = ("__str__", *FUSION_LIMITS.fields, "version", "updated_at")
+
+
+@admin.register(FreshnessConfig)
+class FreshnessConfigAdmin(ConfigurationAdmin):
+    limits = FRESHNESS_LIMITS
+    list_display = ("__str__", *FRESHNESS_LIMITS.fields, "version", "updated_at")
 
 
 @admin.register(FusionWeights)

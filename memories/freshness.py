@@ -10,6 +10,8 @@ from typing import Final
 
 FAST_KINDS: Final = ("fact", "reference")
 SECONDS_PER_DAY: Final = 86_400
+MOST_MEMORIES: Final = 10  # that one run of the scheduled check may look at
+MOST_SEARCHES: Final = 5  # of the web, about one of them
 
 
 @dataclass(frozen=True, slots=True)

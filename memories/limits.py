@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from memories.errors import ValidationFailed
+from memories.freshness import MOST_MEMORIES, MOST_SEARCHES
 from memories.fusion import FEATURES, METHODS
 from memories.ranking import CURVES
 
@@ -134,5 +135,14 @@ REINFORCEMENT_LIMITS: Final = Limits(
         "penalty": Number(0, 2),
         "floor": Number(0.001, 1),
         "promoted": Number(0.001, 2),
+    }
+)
+FRESHNESS_LIMITS: Final = Limits(
+    {
+        "fact_days": Number(1, 3650, whole=True),
+        "reference_days": Number(1, 3650, whole=True),
+        "most_memories": Number(1, MOST_MEMORIES, whole=True),
+        "most_searches": Number(1, MOST_SEARCHES, whole=True),
+        "confidence": Number(0, 1),
     }
 )

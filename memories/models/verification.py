@@ -1,13 +1,9 @@
-from typing import Final
-
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from memories.freshness import MOST_MEMORIES, MOST_SEARCHES
 from memories.models.memory import Memory
-
-MOST_MEMORIES: Final = 10  # that one run of the scheduled check may look at
-MOST_SEARCHES: Final = 5  # of the web, about one of them
 
 
 class Verification(models.Model):

@@ -6,7 +6,7 @@ from itertools import batched
 
 from memories.entities import EntitySpec
 from memories.errors import ValidationFailed, ZeroMemoryError
-from memories.models import Scope, UsageEvent
+from memories.models import Scope, UsageEvent, Verification
 from memories.services import validation
 from memories.services.validation import MOST_LINKS, Draft, LinkSpec
 from memories.transfer.errors import TransferError
@@ -71,6 +71,8 @@ def _past_moments(record: MemoryRecord) -> Iterator[tuple[str, datetime | None]]
         yield "links", link.created_at
     for signal in record.signals:
         yield "signals", signal.at
+    for look in record.checks:
+        yield "checks", look.at
     if record.reinforcement:
         yield "reinforcement", record.reinforcement.computed_at
 
@@ -89,6 +91,12 @@ def _short_texts(record: MemoryRecord) -> Iterator[tuple[str, str, int]]:
     for signal in record.signals:
         yield "signals", signal.session, 120
         yield "signals", signal.user, 150
+    for look in record.checks:
+        yield "checks", look.user, 150
+        yield "checks", look.actor, 200
+        yield "checks", look.source, 2000
+        yield "checks", look.note, 2000
+        yield "checks", look.model, 200
 
 
 def _check_length(text: str, longest: int, field: str) -> None:
@@ -131,3 +139,10 @@ def _evidence_problems(record: MemoryRecord) -> Iterator[tuple[str, str]]:
             yield "signals", "cannot be useful and misleading at once."
         if not 0 <= signal.confidence <= 1:
             yield "signals", "need a confidence from 0 to 1."
+    for look in record.checks:
+        if look.verdict not in Verification.Verdict.values:
+            yield "checks", f"need a verdict that is one of {', '.join(Verification.Verdict.values)}."
+        if look.method not in Verification.Method.values:
+            yield "checks", f"need a method that is one of {', '.join(Verification.Method.values)}."
+        if look.confidence is not None and not 0 <= look.confidence <= 1:
+            yield "checks", "need a confidence from 0 to 1, or none."

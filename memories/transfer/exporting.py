@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from django.db import connection, transaction
 from django.db.models import Prefetch, QuerySet
 
-from memories.models import Entity, Link, Memory, Scope, UsageEvent
+from memories.models import Entity, Link, Memory, Scope, UsageEvent, Verification
 from memories.presentation import scope_names
 from memories.transfer.contract import Format
 from memories.transfer.errors import TransferError
 from memories.transfer.records import (
+    CheckRecord,
     Counts,
     EntityRecord,
     LinkRecord,
@@ -76,6 +77,7 @@ def _with_all(memories: QuerySet[Memory]) -> QuerySet[Memory]:
         .prefetch_related(
             Prefetch("entities", Entity.objects.order_by("type", "canonical")),
             Prefetch("links_out", links.order_by("created_at", "type", "target_id")),
+            Prefetch("verifications", Verification.objects.select_related("user").order_by("at", "pk")),
             Prefetch("usage_events", UsageEvent.objects.select_related("user").order_by("at", "pk")),
         )
         .defer("superseded_by__content", "superseded_by__verbatim")
@@ -119,6 +121,7 @@ def _record(memory: Memory, names: dict[int, str], export: Export) -> MemoryReco
         links=_links(memory, names, export),
         reinforcement=_reinforcement(memory),
         signals=tuple(_signal(event) for event in memory.usage_events.all()),
+        checks=tuple(_check(check) for check in memory.verifications.all()),
     )
 
 
@@ -162,4 +165,18 @@ def _signal(event: UsageEvent) -> SignalRecord:
         useful=event.useful,
         misled=event.misled,
         confidence=event.confidence,
+    )
+
+
+def _check(check: Verification) -> CheckRecord:
+    return CheckRecord(
+        at=check.at,
+        verdict=check.verdict,
+        method=check.method,
+        user=check.user.get_username() if check.user else "",
+        actor=check.actor,
+        source=check.source,
+        note=check.note,
+        confidence=check.confidence,
+        model=check.model,
     )

@@ -10,6 +10,7 @@ from memories.transfer.contract import Format
 from memories.transfer.errors import TransferError
 from memories.transfer.fields import Shape
 from memories.transfer.records import (
+    CheckRecord,
     Counts,
     EntityRecord,
     LinkRecord,
@@ -53,10 +54,25 @@ _SIGNAL = Shape(
     },
     required=("at", "source"),
 )
+_CHECK = Shape(
+    {
+        "at": fields.moment,
+        "verdict": fields.text,
+        "method": fields.text,
+        "user": fields.text,
+        "actor": fields.text,
+        "source": fields.text,
+        "note": fields.text,
+        "confidence": fields.number,
+        "model": fields.text,
+    },
+    required=("at", "verdict", "method"),
+)
 _NESTED: Mapping[str, tuple[Shape, type]] = {
     "entities": (_ENTITY, EntityRecord),
     "links": (_LINK, LinkRecord),
     "signals": (_SIGNAL, SignalRecord),
+    "checks": (_CHECK, CheckRecord),
 }
 
 
@@ -108,6 +124,7 @@ _MEMORY = Shape(
         "entities": _objects,
         "links": _objects,
         "signals": _objects,
+        "checks": _objects,
         "reinforcement": _object,
     },
     required=("content",),

@@ -46,6 +46,21 @@ class SignalRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckRecord:
+    """A line of the ledger of checks."""
+
+    at: datetime
+    verdict: str
+    method: str
+    user: str = ""
+    actor: str = ""
+    source: str = ""
+    note: str = ""
+    confidence: float | None = None
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class MemoryRecord:
     content: str
     kind: str = "fact"
@@ -81,6 +96,7 @@ class MemoryRecord:
     links: tuple[LinkRecord, ...] = ()
     reinforcement: ReinforcementRecord | None = None
     signals: tuple[SignalRecord, ...] = ()
+    checks: tuple[CheckRecord, ...] = ()
     line: int | None = field(default=None, compare=False)
 
 

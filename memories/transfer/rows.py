@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from django.utils import timezone
@@ -14,10 +14,12 @@ from django.utils import timezone
 from memories import windows
 from memories.access import Actor
 from memories.entities import canonical_name
-from memories.models import Entity, Memory, MemoryEntity, Provenance, Reinforcement, UsageEvent, User
+from memories.models import Entity, Memory, MemoryEntity, Provenance, Reinforcement, UsageEvent, User, Verification
 from memories.models.memory import AuthorKind, content_hash, new_id
 from memories.transfer.fields import written
 from memories.transfer.records import MemoryRecord
+
+UNNAMED: Final = "unnamed"  # whoever made a check that a file attributes to nobody
 
 type Row = tuple[MemoryRecord, Memory]
 
@@ -50,6 +52,7 @@ def humbled(record: MemoryRecord, actor: Actor) -> MemoryRecord:
         links=tuple(dataclasses.replace(link, created_by=actor.label[:200]) for link in record.links),
         reinforcement=None,
         signals=(),
+        checks=(),
     )
 
 
@@ -175,4 +178,20 @@ def _insert_evidence(rows: Sequence[Row], people: People) -> None:
         )
         for record, memory in rows
         for signal in record.signals
+    )
+    Verification.objects.bulk_create(
+        Verification(
+            memory_id=memory.pk,
+            at=check.at,
+            verdict=check.verdict,
+            method=check.method,
+            user=people.called(check.user),
+            actor=check.actor or check.user or UNNAMED,
+            source=check.source,
+            note=check.note,
+            confidence=check.confidence,
+            model=check.model,
+        )
+        for record, memory in rows
+        for check in record.checks
     )

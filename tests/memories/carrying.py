@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 
 from memories.access import Actor, actor_for_user
-from memories.models import Entity, Link, Memory, MemoryEntity, Reinforcement, Scope, UsageEvent, Window
+from memories.models import Entity, Link, Memory, MemoryEntity, Reinforcement, Scope, UsageEvent, Verification, Window
 from memories.transfer.errors import TransferError
 from memories.transfer.exporting import export_to
 from memories.transfer.importing import Report, import_from
@@ -35,7 +35,7 @@ def exported(*scopes: Scope) -> bytes:
 def erase_everything() -> None:
     """An empty database that still has its people."""
     Memory.objects.update(superseded_by=None)
-    for model in (UsageEvent, Reinforcement, Link, MemoryEntity, Entity, Window, Memory):
+    for model in (Verification, UsageEvent, Reinforcement, Link, MemoryEntity, Entity, Window, Memory):
         model.objects.all().delete()
     connection.check_constraints()  # now, because an import that follows may give a memory its id again
 

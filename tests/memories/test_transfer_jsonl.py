@@ -13,7 +13,18 @@ from hypothesis import strategies as st
 
 from memories import services
 from memories.access import actor_for_user
-from memories.models import AuditEntry, Entity, Link, Memory, MemoryEntity, Reinforcement, Scope, UsageEvent, Window
+from memories.models import (
+    AuditEntry,
+    Entity,
+    Link,
+    Memory,
+    MemoryEntity,
+    Reinforcement,
+    Scope,
+    UsageEvent,
+    Verification,
+    Window,
+)
 from memories.transfer.errors import TransferError
 from memories.transfer.exporting import Export, export_to
 from memories.transfer.jsonl import _MEMORY, Jsonl
@@ -62,6 +73,10 @@ def a_lived_in_scope(owner) -> Scope:
     services.forget(actor=actor, memory=make_memory("A slip.", scope=scope), reason="typed twice")
     Reinforcement.objects.create(memory=rich, multiplier=1.10397, useful=1)
     UsageEvent.objects.create(memory=rich, at=NOON, source="direct", session="s-2", user=owner, useful=True)
+    seen = {"at": NOON, "user": owner, "actor": "owner", "source": "https://example.org", "note": "Read it."}
+    Verification.objects.create(memory=rich, verdict="current", method="person", **seen)
+    found = {"at": NOON, "actor": "web check (a:b)", "confidence": 0.5, "model": "a:b"}
+    Verification.objects.create(memory=rich, verdict="unverifiable", method="web_search", **found)
     return scope
 
 
@@ -80,6 +95,7 @@ def test_an_export_into_an_empty_database_exports_to_the_same_bytes(owner):
     assert (report.read, report.written, report.existing) == (4, 4, 0)
     assert exported(scope) == before
     assert {row["id"]: row for row in Memory.objects.values()} == memories
+    assert Verification.objects.filter(user=owner, note="Read it.").count() == 1
 
 
 @pytest.mark.behaviour("Z87")
@@ -100,12 +116,13 @@ def test_memories_stand_in_the_order_in_which_they_were_learned(owner):
 def test_importing_twice_adds_nothing_the_second_time(owner):
     scope = a_lived_in_scope(owner)
     raw = exported(scope)
-    counts = [model.objects.count() for model in (Memory, Link, Entity, MemoryEntity, Window, UsageEvent)]
+    tables = (Memory, Link, Entity, MemoryEntity, Window, UsageEvent, Verification)
+    counts = [model.objects.count() for model in tables]
 
     report = load_bytes(raw, actor=actor_for_user(owner))
 
     assert (report.written, report.existing, report.differing) == (0, 4, ())
-    assert [model.objects.count() for model in (Memory, Link, Entity, MemoryEntity, Window, UsageEvent)] == counts
+    assert [model.objects.count() for model in tables] == counts
 
 
 def test_a_scope_is_rebuilt_with_its_name_and_policy(owner):

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from memories.access import actor_for_user
-from memories.models import AuditEntry, Entity, Memory, Reinforcement, UsageEvent, Window
+from memories.models import AuditEntry, Entity, Memory, Reinforcement, UsageEvent, Verification, Window
 from memories.transfer.errors import TransferError
 from memories.transfer.importing import import_from
 from memories.transfer.jsonl import LONGEST_LINE, Jsonl
@@ -16,6 +16,7 @@ from tests.memories.carrying import as_file, failure, load, load_bytes
 pytestmark = pytest.mark.django_db
 
 # All or nothing ------------------------------------------------------------------------------
+LOOK = {"at": "2024-01-01T00:00:00Z", "verdict": "current", "method": "person"}
 
 
 @pytest.mark.behaviour("F11")
@@ -99,6 +100,11 @@ def test_an_import_that_breaks_leaves_nothing_and_succeeds_once_mended(scope, br
             "signals",
             "NUL",
         ),
+        ({"content": "x", "checks": [LOOK | {"verdict": "outdated"}]}, "checks", "one of current, unverifiable"),
+        ({"content": "x", "checks": [LOOK | {"method": "dream"}]}, "checks", "one of person, agent, web_search"),
+        ({"content": "x", "checks": [LOOK | {"confidence": 1.1}]}, "checks", "from 0 to 1"),
+        ({"content": "x", "checks": [LOOK | {"at": "2999-01-01T00:00:00Z"}]}, "checks", "future"),
+        ({"content": "x", "checks": [LOOK | {"note": "n" * 2001}]}, "checks", "at most 2000"),
         ({"type": "scope", "scope": "a\x00"}, "scope", "NUL"),
         ('{"type": "scope", "scope": "a", "name": "\\ud800"}', "name", "surrogate"),
         ({"type": "scope", "scope": "a", "retention": "keep"}, "retention", "ageing, decaying"),
@@ -237,6 +243,7 @@ def test_a_mere_sender_cannot_lend_a_memory_rank_evidence_or_another_name(scope)
             "provenance": 2,
             "reinforcement": {"multiplier": 1.4},
             "signals": [{"at": "2025-01-01T00:00:00Z", "source": "direct", "useful": True}],
+            "checks": [{"at": "2025-01-01T00:00:00Z", "verdict": "current", "method": "person", "user": "boss"}],
         },
         {
             "content": "retired by the boss",
@@ -253,3 +260,4 @@ def test_a_mere_sender_cannot_lend_a_memory_rank_evidence_or_another_name(scope)
     assert (retired.invalidated_by, retired.invalidated_actor) == (scope.owner, "owner")
     assert not Reinforcement.objects.exists()
     assert not UsageEvent.objects.exists()
+    assert not Verification.objects.exists()

@@ -15,6 +15,7 @@ from memories.models import AuditEntry, FreshnessConfig, Memory, Verification
 from memories.recall import recall
 from memories.services.verification import verify
 from tests.factories import make_member, make_memory, make_scope, make_token, make_user
+from tests.memories.test_schema import removed_for_good
 
 pytestmark = pytest.mark.django_db
 TEXT = "The newest release of the tide library is 4.2."
@@ -205,10 +206,7 @@ def test_a_line_of_the_ledger_is_never_changed(fact):
 
 def test_a_line_of_the_ledger_goes_only_with_its_memory(fact):
     check(fact)
-    with pytest.raises(IntegrityError, match="while their memory stands"), transaction.atomic():
-        Verification.objects.all().delete()
-        connection.check_constraints()
-    with transaction.atomic():
-        Memory.objects.filter(pk=fact.pk).delete()
-        connection.check_constraints()
+    with pytest.raises(IntegrityError, match="while their memory stands"):
+        removed_for_good(Verification.objects.all())
+    removed_for_good(Memory.objects.filter(pk=fact.pk))
     assert not Verification.objects.exists()

@@ -9,7 +9,6 @@ from django.utils import timezone
 from memories.models import AuditEntry, FreshnessConfig, Memory, Reinforcement, Verification
 from memories.services.verification import verify
 from reflections import hygiene
-from reflections.inbox.evidence import of_dispute
 from reflections.models import Dispute, Examined, ModelCall, Run
 from reflections.services import disputes
 from tests.factories import make_memory, make_scope, make_user
@@ -357,52 +356,3 @@ def test_a_secret_that_the_web_quotes_is_masked(core, fact, claude):
     claude.will(found(f"The key is {secret}."), verdict("outdated", 0.9, f"The key is {secret} now."))
     look_up(core)
     assert secret not in Dispute.objects.get().rationale
-
-
-# In the inbox --------------------------------------------------------------------------------
-
-
-def outdated(core, fact, claude, source=URL):
-    claude.will(searched(page(source, says="It changed.")), verdict("outdated", 0.85, "It is 5.0 now.", source))
-    look_up(core)
-    return Dispute.objects.get()
-
-
-def test_the_row_shows_what_changed_the_page_and_the_last_look(owner, core, fact, claude, client_of):
-    row = outdated(core, fact, claude)
-    shown = client_of(owner).get("/inbox/", {"item": f"dispute.{row.pk}"}).content.decode()
-    assert "It is 5.0 now." in shown
-    assert f'<a href="{URL}" rel="noopener nofollow noreferrer">' in shown
-    assert "Last looked at" in shown
-    assert "Looked at by" in shown
-
-
-def test_of_what_was_never_looked_at_the_row_says_so(owner, core, claude):
-    row = outdated(core, make_memory(TEXT, scope=core, age_days=300), claude)
-    held = of_dispute(person(owner), disputes_whole(row), "", {})
-    assert {"label": "Last looked at", "text": "never, since it was learned"} in held["sides"][0]["facts"]
-
-
-def disputes_whole(row):
-    return Dispute.objects.opening().get(pk=row.pk)
-
-
-def test_an_address_that_no_browser_should_follow_is_text(owner, core, fact, claude, client_of):
-    row = make_single(core, "outdated", memory=fact, evidence="javascript:alert(1)", rationale="It changed.")
-    shown = client_of(owner).get("/inbox/", {"item": f"dispute.{row.pk}"}).content.decode()
-    assert 'href="javascript' not in shown
-    assert "javascript:alert(1)" in shown
-
-
-def test_whoever_upholds_it_has_looked_at_it(owner, core, fact, claude):
-    row = outdated(core, fact, claude)
-    disputes.resolve(actor=person(owner), dispute=row, version=1, resolution="uphold")
-    check = fact.verifications.order_by("-at").first()
-    assert (ledger(fact), check.verdict, check.method, check.user) == (3, "current", "person", owner)
-    assert look_up(core).found == 0
-
-
-def test_whoever_retires_it_stamps_nothing(owner, core, fact, claude):
-    row = outdated(core, fact, claude)
-    disputes.resolve(actor=person(owner), dispute=row, version=1, resolution="retire")
-    assert (ledger(fact), fresh(fact).state) == (2, "invalidated")
