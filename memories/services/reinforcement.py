@@ -83,9 +83,8 @@ def roll_up_with_later(*, memory: Memory, now: datetime) -> Standing:
     """Like ``roll_up``, also for all that the memory was edited into; how the memory itself stands."""
     row = roll_up(memory=memory, now=now)
     found = Standing(row.useful, row.misled, row.multiplier) if row else NEUTRAL
-    while memory.superseded_by and memory.invalidation_reason == EDITED:
-        memory = memory.superseded_by
-        roll_up(memory=memory, now=now)
+    for later in _later_wordings(memory):
+        roll_up(memory=later, now=now)
     return found
 
 
@@ -114,8 +113,20 @@ def _written(memory: Memory, found: Standing) -> Reinforcement:
 
 
 def _signals(memory: Memory) -> list[Signal]:
-    rows = events_about(memory)
-    return [Signal(*row) for row in rows.values_list("at", "source", "useful", "misled", "confidence", "session")]
+    return [signal_of(event) for event in events_about(memory)]
+
+
+def signal_of(event: UsageEvent) -> Signal:
+    return Signal(event.at, event.source, event.useful, event.misled, event.confidence, event.session)
+
+
+def _later_wordings(memory: Memory) -> list[Memory]:
+    """What the memory was edited into, in order; an imported chain may go in a circle."""
+    found: list[Memory] = []
+    while memory.superseded_by and memory.invalidation_reason == EDITED and memory.superseded_by not in found:
+        memory = memory.superseded_by
+        found.append(memory)
+    return found
 
 
 def events_about(memory: Memory) -> QuerySet[UsageEvent]:
@@ -123,11 +134,7 @@ def events_about(memory: Memory) -> QuerySet[UsageEvent]:
     return UsageEvent.objects.filter(memory__in=_wordings(memory))
 
 
-def _wordings(memory: Memory) -> set[uuid.UUID]:
-    """The memory and what it was edited from."""
-    found = frontier = {memory.pk}
-    while frontier:
-        earlier = Memory.objects.filter(superseded_by__in=frontier, invalidation_reason=EDITED)
-        frontier = set(earlier.values_list("pk", flat=True)) - found
-        found = found | frontier
-    return found
+def _wordings(memory: Memory) -> list[uuid.UUID]:
+    with connection.cursor() as cursor:
+        cursor.execute(load("wordings"), {"memory": memory.pk, "edited": EDITED})
+        return [row[0] for row in cursor.fetchall()]

@@ -22,6 +22,7 @@ from memories.history import Tie, contents, ties, trail, versions
 from memories.models import AuditEntry, Memory
 from memories.presentation import AUTHOR_WORDS, PROVENANCE_WORDS, action_words, freshness, scope_names
 from memories.usage import given_lately
+from memories.views.used import use_of
 from memories.views.verifying import checks_of
 
 COMPARED: Final = 5  # the newest versions, each with the one before; older ones show their difference on their own page
@@ -57,6 +58,7 @@ def memory_detail(request: HttpRequest, memory_id: uuid.UUID) -> HttpResponse:
         "trail": acts,
         "automatic": [act for act in acts if act["scanner"]],
         "checks": checks_of(memory),
+        "use": use_of(actor, memory),
         "given": given_lately(memory, timezone.now()),
         "dispute": open_disputes([memory.pk]).get(memory.pk),
         "may_write": memory.scope_id in actor.writable,
