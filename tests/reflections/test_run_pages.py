@@ -4,6 +4,7 @@ from uuid import uuid4
 import pytest
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import escape
 
 from reflections.hygiene import STEPS, work_on
 from reflections.models import ModelCall, Run, Transcript
@@ -36,7 +37,7 @@ def test_every_step_is_listed_with_what_it_may_change(mine):
     text = page(mine)
     for step in STEPS.values():
         assert step.title in text
-        assert step.may_change.split(";")[0].split(",")[0] in text
+        assert escape(step.may_change.split(";")[0].split(",")[0]) in text
 
 
 @pytest.mark.parametrize(("kind", "said"), [("full", "Full cycle of home"), ("quick", "Quick cycle of home")])
@@ -95,6 +96,19 @@ def test_a_run_that_waits_long_asks_for_the_worker(mine, scope):
     mine.post(reverse("run_start"), {"kind": "full"})
     Run.objects.update(requested_at=timezone.now() - timedelta(minutes=2))
     assert "Is the worker running?" in page(mine)
+
+
+def test_tokens_that_no_server_reported_are_shown_as_estimates(mine, scope):
+    run = make_cycle(scope)
+    for job, estimated in (("pair_scan", True), ("reflection", False)):
+        ModelCall.objects.create(
+            job=job, run_id=run.pk, model="openai:tiny", input_tokens=4000, output_tokens=321, requests=1, seconds=1,
+            outcome="answered", estimated=estimated,
+        )  # fmt: skip
+    told = text_of(mine.get(reverse("run_detail", args=[run.pk])))
+    assert told.count("about 4,321") == 1
+    assert told.count("4,321") == 2
+    assert "about 8,642 tokens since midnight UTC" in text_of(mine.get(reverse("run_list")))
 
 
 def test_tokens_of_a_step_and_of_the_day_are_counted(mine, scope, settings):
