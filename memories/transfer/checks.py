@@ -137,6 +137,8 @@ def _evidence_problems(record: MemoryRecord) -> Iterator[tuple[str, str]]:
             yield "signals", f"need a source that is one of {', '.join(UsageEvent.Source.values)}."
         if signal.useful and signal.misled:
             yield "signals", "cannot be useful and misleading at once."
+        if signal.relevant is not None and signal.source != UsageEvent.Source.JUDGE:
+            yield "signals", "say whether a memory was relevant only of a judge."
         if not 0 <= signal.confidence <= 1:
             yield "signals", "need a confidence from 0 to 1."
     for look in record.checks:

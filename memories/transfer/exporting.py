@@ -165,6 +165,7 @@ def _signal(event: UsageEvent) -> SignalRecord:
         useful=event.useful,
         misled=event.misled,
         confidence=event.confidence,
+        relevant=event.relevant,
     )
 
 

@@ -51,6 +51,7 @@ _SIGNAL = Shape(
         "useful": fields.truth,
         "misled": fields.truth,
         "confidence": fields.number,
+        "relevant": fields.truth,
     },
     required=("at", "source"),
 )

@@ -43,6 +43,7 @@ class SignalRecord:
     useful: bool = False
     misled: bool = False
     confidence: float = 1.0
+    relevant: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

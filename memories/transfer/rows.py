@@ -175,6 +175,7 @@ def _insert_evidence(rows: Sequence[Row], people: People) -> None:
             useful=signal.useful,
             misled=signal.misled,
             confidence=signal.confidence,
+            relevant=signal.relevant,
         )
         for record, memory in rows
         for signal in record.signals

@@ -73,6 +73,11 @@ def a_lived_in_scope(owner) -> Scope:
     services.forget(actor=actor, memory=make_memory("A slip.", scope=scope), reason="typed twice")
     Reinforcement.objects.create(memory=rich, multiplier=1.10397, useful=1)
     UsageEvent.objects.create(memory=rich, at=NOON, source="direct", session="s-2", user=owner, useful=True)
+    UsageEvent.objects.create(memory=rich, at=NOON, source="link", session="s-3", user=owner, useful=True)
+    for relevant in (True, False):
+        UsageEvent.objects.create(
+            memory=rich, at=NOON, source="judge", session="s-4", relevant=relevant, misled=True, confidence=0.7
+        )
     seen = {"at": NOON, "user": owner, "actor": "owner", "source": "https://example.org", "note": "Read it."}
     Verification.objects.create(memory=rich, verdict="current", method="person", **seen)
     found = {"at": NOON, "actor": "web check (a:b)", "confidence": 0.5, "model": "a:b"}

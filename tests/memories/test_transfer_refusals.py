@@ -96,6 +96,11 @@ def test_an_import_that_breaks_leaves_nothing_and_succeeds_once_mended(scope, br
         ({"content": "x", "invalidated_by": "a\x00"}, "invalidated_by", "NUL"),
         ({"content": "x", "links": [{"type": "relates_to", "target": "a\x00"}]}, "links", "NUL"),
         (
+            {"content": "x", "signals": [{"at": "2024-01-01T00:00:00Z", "source": "link", "relevant": True}]},
+            "signals",
+            "only of a judge",
+        ),
+        (
             {"content": "x", "signals": [{"at": "2024-01-01T00:00:00Z", "source": "direct", "user": "\x00"}]},
             "signals",
             "NUL",
