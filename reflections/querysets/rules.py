@@ -48,4 +48,4 @@ class StandingRuleQuerySet(models.QuerySet):
         rows = self.select_related(
             "scope__owner", "memory__reinforcement", "memory__superseded_by", "decided_by", "promoted_by"
         )
-        return rows.defer("memory__verbatim", "memory__superseded_by__verbatim").prefetch_related("scopes__owner")
+        return rows.defer("memory__verbatim", "memory__superseded_by__verbatim").prefetch_related("scopes")

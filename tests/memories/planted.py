@@ -13,6 +13,7 @@ from memories.services.bulk import forget_many
 from tests.factories import add_entity, make_member, make_memory, make_scope, make_token, make_user
 from tests.insights.asking import make_recall
 from tests.reflections.factories import make_candidate, make_episodes, make_failed_cluster
+from tests.reflections.ruling import make_proposal, make_rule, useful
 
 MARKUP = (
     "<script>alert(1)</script><img src=x onerror=alert(2)>\"'><svg/onload=alert(3)>"
@@ -38,11 +39,22 @@ def plant(person: User, text: str = MARKUP) -> SimpleNamespace:
     services.link(actor=agent, source=newer, target=make_memory(f"tied {text}", scope=scope), type="relates_to")
     episodes = make_episodes(scope, agent=text[:120], source=text)
     candidate = make_candidate(scope, sources=episodes, draft=text, rationale=text, origin=text[:200])
-    decided = make_candidate(scope, sources=make_episodes(scope), draft=text, state="dismissed", reason=text)
+    decided = make_candidate(
+        scope,
+        sources=make_episodes(scope),
+        draft=text,
+        state="dismissed",
+        reason=text,
+        decided_at=candidate.created_at,
+    )
     cluster = make_failed_cluster(scope, make_episodes(scope), reason=text, raw=text)
     make_memory(f"old {text}", scope=scope, kind="episode", author_kind="import")
     imported = Selection(Choice(scope=scope, author="import"))
     operation = forget_many(actor=actor_for_user(person), selection=imported, expected=1, reason=text).operation
+    rule = make_rule(scope, text)
+    make_rule(scope, f"revoked {text}", state="revoked", reason=text)
+    proposal = make_proposal(scope, f"proposed {text}", rationale=text[:300])
+    useful(proposal.memory, text[:120])
     member = make_member(scope, user=make_user(username=text[:150]))
     make_recall(person, [newer, gone], query=text[:500], agent=text[:120], session=text[:120])
     AuditEntry.objects.create(actor=text[:200], action=text[:60], scope=scope, object_type=text[:40], object_id="1")
@@ -54,6 +66,7 @@ def plant(person: User, text: str = MARKUP) -> SimpleNamespace:
         candidate=candidate,
         decided=decided,
         cluster=cluster,
+        rule=rule,
         member=member,
         token=token,
         operation=operation,

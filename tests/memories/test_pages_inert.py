@@ -48,6 +48,7 @@ def addresses_of(name, values, rows):
         "cluster_id": [rows.cluster.pk],
         "run_id": [rows.run.pk],
         "evaluation_id": [rows.evaluation.pk],
+        "rule_id": [rows.rule.pk],
         "scope_id": [rows.scope.pk],
         "user_id": [rows.member.pk],
         "token_id": [rows.token.pk],

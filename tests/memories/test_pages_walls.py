@@ -17,12 +17,13 @@ from memories.selection import Selection
 from memories.services import forget, pin, remember, supersede
 from memories.services.bulk import forget_many
 from memories.services.tokens import create_token
-from reflections.models import Candidate, CandidateMember, Dispute, FailedCluster, Run
+from reflections.models import Candidate, CandidateMember, Dispute, FailedCluster, Run, StandingRule
 from reflections.services.disputes import challenge
 from tests.factories import add_entity, make_member, make_memory, make_scope, make_token, make_user
 from tests.insights.asking import make_recall
 from tests.memories.pages import named_pages
 from tests.reflections.factories import make_candidate, make_episodes, make_failed_cluster
+from tests.reflections.ruling import make_proposal, make_rule
 
 pytestmark = [pytest.mark.django_db, pytest.mark.behaviour("Z79")]
 
@@ -43,6 +44,7 @@ TABLES: tuple[type[Model], ...] = (
     Dispute,
     FailedCluster,
     Run,
+    StandingRule,
 )
 
 
@@ -62,6 +64,10 @@ def theirs(db):
     candidate = make_candidate(scope, sources=episodes, draft=f"The {MARK} draft.")
     challenge(actor=actor, memory=memory, reason=f"The {MARK} reason.", evidence=f"{MARK} evidence")
     failed = make_failed_cluster(scope, episodes[:1], reason=f"No {MARK} answer.")
+    rule = make_rule(scope, f"The {MARK} rule.")
+    make_rule(scope, f"The revoked {MARK} rule.", state="revoked", reason=f"{MARK} reason")
+    make_rule(make_scope(user, slug="core", name=f"{MARK} core"), f"The {MARK} rule of everywhere.")
+    make_proposal(scope, f"The proposed {MARK} rule.")
     run = Run.objects.create(requested_by=user)
     run.scopes.add(scope)
     gone = make_memory(f"Old {MARK} episode", scope=scope, kind="episode", age_days=900)
@@ -76,6 +82,7 @@ def theirs(db):
         candidate=candidate,
         cluster=failed,
         run=run,
+        rule=rule,
         token=token,
         operation=operation,
     )
@@ -98,6 +105,7 @@ def values_of(theirs, names):
         "candidate_id": theirs.candidate.pk,
         "cluster_id": theirs.cluster.pk,
         "run_id": theirs.run.pk,
+        "rule_id": theirs.rule.pk,
         "scope_id": theirs.scope.pk,
         "user_id": theirs.user.pk,
         "token_id": theirs.token.pk,
@@ -206,7 +214,12 @@ def test_pages_are_the_same_whether_or_not_somebody_else_has_anything(headers, m
     mine = client_of(me)
     addresses = [reverse(name) for name in WITHOUT_VALUES]
     addresses += [reverse("memory_list") + search for search in SEARCHES]
-    addresses += ["/reflections/?state=approved", "/inbox/?state=decided"]
+    addresses += [
+        "/reflections/?state=approved",
+        "/inbox/?state=decided",
+        "/rules/?state=proposed",
+        "/rules/?state=revoked",
+    ]
     # Time stands still, so that nothing ages between the two looks.
     with time_machine.travel(timezone.now() + timedelta(seconds=1), tick=False):
         before = {address: as_seen(mine, address, headers) for address in addresses}
