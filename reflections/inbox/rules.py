@@ -98,3 +98,6 @@ class RuleSource(Source):
 
     def form(self, act: str, row: StandingRule, sent: Mapping[str, Any]) -> Any:
         return _FORMS[act](sent, row=row.pk) if act in _FORMS else None
+
+    def draws(self, act: str, row: StandingRule) -> bool:
+        return row.is_open and act in ("snooze", "edit")
