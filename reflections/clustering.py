@@ -1,8 +1,14 @@
 """Clusters: episodes that are similar, but no copies of one another, and speak of the same thing.
 
+The less time lies between two episodes, the less alike they need to be: what is written within hours is mostly of one
+piece of work, and what comes back after months must be told in nearly the same words. A group must be so on the whole
+(average linkage), not through a chain of neighbours.
+
 Pure: vectors in, ids out. The caller passes the episodes of one owner and one scope at a time, and leaves out those
 that already belong to a candidate; nothing here could tell.
 """
+
+from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Sequence
@@ -14,12 +20,17 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
+from reflections.linking import average_linked
+
 type Vectors = NDArray[np.float64]
 
 BLOCK_ROWS: Final = 512  # similarities held at once: this many rows by all episodes, 20 MB for 5,000
 # Vectors come from a single-precision column. Rounding moves a cosine by up to about 1e-7, so a pair written at exactly
 # .78 may be read back as .77999997. Both ends of the band are shifted by more than that, and by less than could matter.
 TOLERANCE: Final = 1e-6
+# Two of one instant carry a date without a time of day, or were stored in one batch: how near they are, nobody knows.
+HOURS_AT_ONE_INSTANT: Final = 24.0
+MOST_LINKED: Final = 1500  # of more episodes joined through one another, groups are looked for among the newest
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,12 +43,19 @@ class Episode:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Two episodes join when ``cosine_min`` ≤ cosine < ``cosine_max`` and they share an entity."""
+    """Two episodes join when they share an entity and ``cosine_min`` ≤ cosine < ``cosine_max``.
+
+    Those written within an hour need only ``work_cosine``, and ``work_step`` more for each tenfold time between them,
+    until ``cosine_min`` is reached.
+    """
 
     cosine_min: float = 0.78
     cosine_max: float = 0.92
     min_members: int = 3
     max_members: int = 10
+    work_cosine: float = 0.40
+    work_step: float = 0.25
+    share_entity: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,20 +68,40 @@ class Cluster:
     shared_entities: tuple[int | str, ...]
 
 
-def find_clusters(episodes: Sequence[Episode], rule: Rule) -> list[Cluster]:
-    """Connected components of at least ``min_members``, each cut to its newest ``max_members``; newest cluster first.
+@dataclass(frozen=True, slots=True, eq=False)
+class _Known:
+    """Episodes that could join, oldest first: rows of ``vectors``, at so many ``hours`` since the epoch."""
 
-    Members of a component are joined through one another: not every pair need lie in the band. The order of *episodes*
-    does not matter. Vectors must have one length (ValueError otherwise); a zero vector has cosine 0 with everything.
+    episodes: Sequence[Episode]
+    vectors: Vectors
+    hours: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, episodes: Sequence[Episode]) -> _Known:
+        hours = np.array([episode.created_at.timestamp() / 3600 for episode in episodes])
+        return cls(episodes, _unit_vectors(episodes), hours)
+
+    def only(self, rows: NDArray[np.intp]) -> _Known:
+        return _Known([self.episodes[row] for row in rows], self.vectors[rows], self.hours[rows])
+
+
+def find_clusters(episodes: Sequence[Episode], rule: Rule) -> list[Cluster]:
+    """Groups of at least ``min_members``, each cut to its newest ``max_members``; newest cluster first.
+
+    Two groups are one when the cosine of their pairs is on the mean at least what these pairs need, and a pair joins.
+    Copies neither join nor count: that two are the same says nothing of whether others belong to them. The order of
+    *episodes* does not matter. Vectors must have one length (ValueError otherwise); a zero vector has cosine 0 with
+    everything.
     """
-    known = _that_could_join(sorted(episodes, key=_in_time))
-    if len(known) < rule.min_members:
+    in_time = sorted(episodes, key=_in_time)
+    able = _that_could_join(in_time) if rule.share_entity else in_time
+    if len(able) < rule.min_members:
         return []
-    vectors = _unit_vectors(known)
-    components = _components(known, vectors, rule)
-    found = [rows[-rule.max_members :] for rows in components if len(rows) >= rule.min_members]
+    known = _Known.of(able)
+    groups = [group for component in _components(known, rule) for group in _groups(known, component, rule)]
+    found = [rows[-rule.max_members :] for rows in groups if len(rows) >= rule.min_members]
     found.sort(key=lambda rows: rows[-1], reverse=True)
-    return [_cluster([known[row] for row in rows], vectors[rows]) for rows in found]
+    return [_cluster([known.episodes[row] for row in rows], known.vectors[rows]) for rows in found]
 
 
 def _in_time(episode: Episode) -> tuple[datetime, str]:
@@ -82,10 +120,40 @@ def _unit_vectors(episodes: Sequence[Episode]) -> Vectors:
     return np.asarray(vectors / lengths)
 
 
-def _components(episodes: Sequence[Episode], vectors: Vectors, rule: Rule) -> list[list[int]]:
+def _groups(known: _Known, component: Sequence[int], rule: Rule) -> list[list[int]]:
+    """Rows of each group in a component; every group has pairs that join, so it lies within one."""
+    rows = np.array(component[-MOST_LINKED:])
+    if len(rows) < rule.min_members:
+        return []
+    part = known.only(rows)
+    cosines = part.vectors @ part.vectors.T
+    margins = cosines - _needed(part, slice(None), slice(None), rule) + TOLERANCE
+    unlike = cosines < rule.cosine_max - TOLERANCE
+    joins = unlike & (margins >= 0)
+    if rule.share_entity:
+        joins &= _sharing(part.episodes)
+    return [rows[group].tolist() for group in average_linked(margins.astype(np.float32), unlike, joins)]
+
+
+def _sharing(episodes: Sequence[Episode]) -> NDArray[np.bool_]:
+    sharing = np.zeros((len(episodes), len(episodes)), dtype=bool)
+    for rows in _carriers(episodes).values():
+        sharing[np.ix_(rows, rows)] = True
+    return sharing
+
+
+def _needed(known: _Known, some: slice, others: slice, rule: Rule) -> Vectors:
+    """The least cosine of each pair of *some* rows with *others*."""
+    apart = np.abs(known.hours[some, None] - known.hours[None, others])
+    apart[apart == 0] = HOURS_AT_ONE_INSTANT
+    near: Vectors = rule.work_cosine + rule.work_step * np.log10(np.maximum(apart, 1.0))
+    return np.minimum(near, rule.cosine_min)
+
+
+def _components(known: _Known, rule: Rule) -> list[list[int]]:
     """Rows of each connected component, oldest first. A component is labelled by its first row."""
-    labels = np.arange(len(episodes))
-    for row, neighbours in _neighbours(episodes, vectors, rule):
+    labels = np.arange(len(known.episodes))
+    for row, neighbours in _neighbours(known, rule):
         joined = np.unique(labels[np.append(neighbours, row)])
         if len(joined) > 1:
             labels[np.isin(labels, joined)] = joined[0]
@@ -95,18 +163,20 @@ def _components(episodes: Sequence[Episode], vectors: Vectors, rule: Rule) -> li
     return list(rows_of.values())
 
 
-def _neighbours(episodes: Sequence[Episode], vectors: Vectors, rule: Rule) -> Iterator[tuple[int, NDArray[np.intp]]]:
+def _neighbours(known: _Known, rule: Rule) -> Iterator[tuple[int, NDArray[np.intp]]]:
     """Each row with the later rows that it joins, one block of similarities at a time."""
-    carriers = _carriers(episodes)
+    episodes, carriers = known.episodes, _carriers(known.episodes)
     for start in range(0, len(episodes), BLOCK_ROWS):
-        cosines = vectors[start : start + BLOCK_ROWS] @ vectors[start:].T
-        band = (cosines >= rule.cosine_min - TOLERANCE) & (cosines < rule.cosine_max - TOLERANCE)
-        for offset, in_band in enumerate(band):
+        some, others = slice(start, start + BLOCK_ROWS), slice(start, None)
+        cosines = known.vectors[some] @ known.vectors[others].T
+        joins = cosines >= _needed(known, some, others, rule) - TOLERANCE
+        joins &= cosines < rule.cosine_max - TOLERANCE
+        for offset, joined in enumerate(joins):
             row = start + offset
-            sharing = np.zeros(len(episodes), dtype=bool)
+            sharing = np.full(len(episodes), not rule.share_entity)
             for entity in episodes[row].entities:
                 sharing[carriers[entity]] = True
-            later = np.flatnonzero(in_band[offset + 1 :] & sharing[row + 1 :])
+            later = np.flatnonzero(joined[offset + 1 :] & sharing[row + 1 :])
             if later.size:
                 yield row, later + row + 1
 

@@ -19,6 +19,8 @@ REFLECTION_LIMITS: Final = Limits(
     {
         "cosine_min": Number(0, 1),
         "cosine_max": Number(0, 1),
+        "work_cosine": Number(0, 1),
+        "work_step": Number(0, 1),
         "min_members": Number(2, 50, whole=True),
         "max_members": Number(2, 50, whole=True),
         "snooze_days": Number(1, 365, whole=True),

@@ -5,12 +5,16 @@ from django.db.models import F, Q
 class ReflectionConfig(models.Model):
     """The single row of clustering thresholds. A missing row behaves as the defaults.
 
-    The band was measured for the packaged embedder: docs/evaluation-clustering.md.
+    They were measured for the packaged embedder: docs/evaluation-clustering.md.
     """
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
-    cosine_min = models.FloatField(default=0.65, help_text="Pairs join from here on.")
+    cosine_min = models.FloatField(default=0.80, help_text="Pairs join from here on, whatever time lies between them.")
     cosine_max = models.FloatField(default=0.90, help_text="Pairs at or above are duplicates and do not join.")
+    work_cosine = models.FloatField(
+        default=0.40, help_text="Pairs within an hour join from here on; at 1 they need as much as any."
+    )
+    work_step = models.FloatField(default=0.25, help_text="So much more for each tenfold time between the two.")
     min_members = models.PositiveSmallIntegerField(default=3)
     max_members = models.PositiveSmallIntegerField(default=10)
     snooze_days = models.PositiveSmallIntegerField(default=14)
@@ -25,6 +29,10 @@ class ReflectionConfig(models.Model):
             models.CheckConstraint(
                 condition=Q(cosine_min__gte=0) & Q(cosine_max__lte=1) & Q(cosine_min__lt=F("cosine_max")),
                 name="reflection_config_band_ordered",
+            ),
+            models.CheckConstraint(
+                condition=Q(work_cosine__gte=0, work_cosine__lte=1, work_step__gte=0, work_step__lte=1),
+                name="reflection_config_work_in_unit",
             ),
             models.CheckConstraint(
                 condition=Q(min_members__gte=2) & Q(max_members__gte=F("min_members")) & Q(max_members__lte=50),

@@ -16,8 +16,10 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def _pinned_band():
-    """These tests are about the rule, not about the band that ships."""
-    ReflectionConfig.objects.update_or_create(id=1, defaults={"cosine_min": 0.78, "cosine_max": 0.92})
+    """These tests are about the rule, not about the band that ships, and most of them are not about pieces of work."""
+    ReflectionConfig.objects.update_or_create(
+        id=1, defaults={"cosine_min": 0.78, "cosine_max": 0.92, "work_cosine": 1.0}
+    )
 
 
 def found(scope) -> list[Candidate]:
@@ -93,12 +95,22 @@ def test_the_band_in_the_configuration_row_counts_from_the_next_run_on(scope):
     assert len(found(scope)) == 1
 
 
+def test_what_was_written_within_hours_is_one_piece_of_work_though_it_is_less_alike(scope):
+    ReflectionConfig.objects.update(work_cosine=0.4)
+    vectors = pairwise(0.70, 3)
+    for hour, vector in enumerate(vectors):
+        make_memory(f"Step {hour}", kind="episode", scope=scope, author=scope.owner, vector=vector, entities=("cache",),
+                    age_days=hour / 24)  # fmt: skip
+    assert len(found(scope)) == 1
+
+
 def test_a_missing_configuration_row_behaves_as_the_defaults():
     ReflectionConfig.objects.all().delete()
     defaults = ReflectionConfig()
     rule = cluster_rule()
     assert (rule.cosine_min, rule.cosine_max) == (defaults.cosine_min, defaults.cosine_max)
     assert (rule.min_members, rule.max_members) == (3, 10)
+    assert (rule.work_cosine, rule.work_step) == (defaults.work_cosine, defaults.work_step) == (0.40, 0.25)
 
 
 @pytest.mark.behaviour("Z55")

@@ -4,6 +4,7 @@ import random
 import time
 import tracemalloc
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -12,10 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reflections.clustering import BLOCK_ROWS, Cluster, Episode, Rule, find_clusters
+from reflections.clustering import BLOCK_ROWS, MOST_LINKED, Cluster, Episode, Rule, find_clusters
 
 START = datetime(2030, 1, 1, tzinfo=UTC)
 RULE = Rule()
+BAND = Rule(work_cosine=1)
+"""However little time lies between two episodes, they need as much."""
 
 
 def make_episode(
@@ -78,7 +81,7 @@ def test_a_cosine_inside_the_band_joins(cosine: float, precision: type[np.floati
 @pytest.mark.parametrize("cosine", [0.5, 0.779])
 @pytest.mark.parametrize("precision", [np.float64, np.float32])
 def test_a_cosine_below_the_band_does_not_join(cosine: float, precision: type[np.floating]) -> None:
-    assert find_clusters(episodes_of(alike(3, cosine).astype(precision)), RULE) == []
+    assert find_clusters(episodes_of(alike(3, cosine).astype(precision)), BAND) == []
 
 
 @pytest.mark.parametrize("cosine", [0.92, 0.95, 0.999999])
@@ -189,36 +192,106 @@ def test_the_order_of_the_episodes_does_not_matter(seed: int, shuffle: random.Ra
     assert find_clusters(shuffled, RULE) == find_clusters(episodes, RULE)
 
 
-def components_pair_by_pair(episodes: Sequence[Episode], rule: Rule) -> set[frozenset[Any]]:
-    """The definition, pair by pair, with nothing done at once."""
-    groups = {episode.id: {episode.id} for episode in episodes}
-    for one in episodes:
-        for other in episodes:
-            cosine = float(one.vector @ other.vector / np.linalg.norm(one.vector) / np.linalg.norm(other.vector))
-            if rule.cosine_min <= cosine < rule.cosine_max and one.entities & other.entities:
-                joined = groups[one.id] | groups[other.id]
-                groups.update(dict.fromkeys(joined, joined))
-    return {frozenset(group) for group in groups.values() if len(group) >= rule.min_members}
+def groups_pair_by_pair(episodes: Sequence[Episode], rule: Rule) -> set[frozenset[Any]]:
+    """The definition, group by group and pair by pair, with nothing done at once."""
+
+    def cosine(one: Episode, other: Episode) -> float:
+        return float(one.vector @ other.vector / np.linalg.norm(one.vector) / np.linalg.norm(other.vector))
+
+    def margin(one: Episode, other: Episode) -> float:
+        hours = abs((one.created_at - other.created_at).total_seconds()) / 3600
+        needed = min(rule.cosine_min, rule.work_cosine + rule.work_step * float(np.log10(max(hours, 1))))
+        return cosine(one, other) - needed
+
+    def nearness(some: Sequence[Episode], others: Sequence[Episode]) -> float:
+        pairs = [(one, other) for one in some for other in others if cosine(one, other) < rule.cosine_max]
+        joined = any(margin(*pair) >= 0 and pair[0].entities & pair[1].entities for pair in pairs)
+        return float(np.mean([margin(*pair) for pair in pairs])) if joined else -1
+
+    groups = [[episode] for episode in episodes]
+    while len(groups) > 1:
+        near = {(a, b): nearness(groups[a], groups[b]) for b in range(len(groups)) for a in range(b)}
+        one, other = max(near, key=lambda pair: near[pair])
+        if near[one, other] < 0:
+            break
+        groups[one] += groups.pop(other)
+    return {frozenset(item.id for item in group) for group in groups if len(group) >= rule.min_members}
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(seed=st.integers(0, 1000))
-def test_clusters_are_the_connected_components_of_the_definition(seed: int) -> None:
-    entities = random.Random(seed)
+def test_clusters_are_the_groups_of_the_definition(seed: int) -> None:
+    chance = random.Random(seed)
     episodes = [
-        Episode(e.id, e.created_at, e.vector, frozenset(entities.sample(range(12), 2)))
-        for e in random_episodes(60, seed, dimensions=24, topics=8)
+        replace(
+            e,
+            created_at=START + timedelta(hours=chance.uniform(0, 60)),
+            entities=frozenset(chance.sample(range(12), 3)),
+        )
+        for e in random_episodes(24, seed, dimensions=24, topics=5)
     ]
     found = find_clusters(episodes, Rule(max_members=50))
-    assert {frozenset(cluster.members) for cluster in found} == components_pair_by_pair(episodes, RULE)
+    assert {frozenset(cluster.members) for cluster in found} == groups_pair_by_pair(episodes, RULE)
+
+
+@pytest.mark.parametrize(
+    ("hours", "cosine", "joins"),
+    [
+        (0.01, 0.40, True),
+        (0.01, 0.39, False),
+        (0.5, 0.40, True),
+        (0.5, 0.39, False),
+        (5, 0.62, True),
+        (5, 0.60, False),
+        (500, 0.78, True),
+        (500, 0.77, False),
+    ],
+)
+def test_the_less_time_lies_between_the_less_alike_two_need_to_be(hours: float, cosine: float, joins: bool) -> None:
+    episodes = episodes_of(alike(3, cosine))
+    apart = [replace(e, created_at=START + timedelta(hours=hours * n)) for n, e in enumerate(episodes)]
+    assert bool(find_clusters(apart, RULE)) is joins
+
+
+@pytest.mark.parametrize(("cosine", "joins"), [(0.74, False), (0.75, True)])
+def test_two_of_one_instant_need_what_a_day_needs(cosine: float, joins: bool) -> None:
+    at_once = [make_episode(n, vector, day=0) for n, vector in enumerate(alike(3, cosine))]
+    assert bool(find_clusters(at_once, RULE)) is joins
+
+
+def test_a_chain_of_neighbours_is_no_cluster() -> None:
+    steps = np.radians(np.arange(8) * 35)  # neighbours at .82, next but one at .34
+    episodes = [
+        make_episode(number, (np.cos(angle), np.sin(angle)), day=40 * number) for number, angle in enumerate(steps)
+    ]
+    assert find_clusters(episodes, Rule(min_members=3)) == []
+    assert len(find_clusters(episodes, Rule(min_members=2))) == 4
+
+
+def test_copies_join_through_what_resembles_both() -> None:
+    copies_and_a_third = vectors_at([[1, 0.99, 0.8], [0.99, 1, 0.8], [0.8, 0.8, 1]])
+    assert members(find_clusters(episodes_of(copies_and_a_third), BAND)) == [("e0", "e1", "e2")]
+
+
+def test_a_rule_may_do_without_shared_entities() -> None:
+    apart = [make_episode(number, vector, day=number, entities=[]) for number, vector in enumerate(alike(3, 0.80))]
+    assert members(find_clusters(apart, Rule(share_entity=False))) == [(0, 1, 2)]
 
 
 def test_a_cluster_may_span_blocks_of_similarities() -> None:
-    fillers = [make_episode(f"f{n}", np.eye(1, 3)[0], day=n + 0.5) for n in range(BLOCK_ROWS)]
-    first, second, third = chain(0.85)
+    fillers = [make_episode(f"f{n}", np.eye(1, 4, 3)[0], day=n + 0.5) for n in range(BLOCK_ROWS)]
+    first, second, third = np.pad(chain(0.85), ((0, 0), (0, 1)))
     spread = [make_episode("a", first, day=0), make_episode("b", second, day=600), make_episode("c", third, day=700)]
     (cluster,) = find_clusters(fillers + spread, Rule(max_members=2))
     assert cluster.members == ("b", "c")
+
+
+def test_of_more_than_can_be_linked_the_newest_are() -> None:
+    noise = np.random.default_rng(3)
+    vectors = np.ones(64) + 0.55 * noise.normal(size=(MOST_LINKED + 5, 64))
+    episodes = [make_episode(number, vector, day=number) for number, vector in enumerate(vectors)]
+    (cluster,) = find_clusters(episodes, Rule(cosine_max=0.99, max_members=MOST_LINKED + 5, cosine_min=0.5))
+    assert cluster.members == tuple(range(5, MOST_LINKED + 5))
 
 
 def test_five_thousand_episodes_take_seconds_and_bounded_memory() -> None:
