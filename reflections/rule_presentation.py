@@ -129,9 +129,16 @@ def _row(reading: Reading, rule: StandingRule, memory: Memory) -> dict[str, Any]
         "rule": rule,
         "place": place_of(rule) if is_readable else "",
         "memory_url": reverse("memory_detail", args=[memory.pk]) if is_readable else "",
-        "useful": f"{memory.reinforcement.useful:g}" if is_readable and hasattr(memory, "reinforcement") else "",
+        "useful": _useful(memory) if is_readable else "",
         "by": rule.promoted_by.get_username() if rule.promoted_by and is_readable else "",
     }
+
+
+def _useful(memory: Memory) -> str:
+    """The evidence of its use, a judge's word counted as sure as it is; nothing where there is none."""
+    reinforcement = getattr(memory, "reinforcement", None)
+    useful = round(reinforcement.useful, 1) if reinforcement else 0
+    return f"{useful:g} time{'' if useful == 1 else 's'}" if useful else ""
 
 
 # What waits, and what was revoked ------------------------------------------------------------

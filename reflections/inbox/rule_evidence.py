@@ -33,7 +33,6 @@ def of_rule(actor: Actor, row: StandingRule, query: str, bad: Mapping[str, Any])
         "question": "Is every session to be told this?" if row.is_open else "Is this a standing rule?",
         "reason": row.rationale,
         "found": [
-            {"label": "Useful in", "text": f"{row.sessions} sessions" if row.sessions else None},
             {"label": "Delivered", "text": place_of(row)},
             {"label": "Since", "when": row.proposed_at},
             {"label": "Scope", "text": row.scope.slug},
