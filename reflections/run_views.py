@@ -23,7 +23,7 @@ from reflections.access import run_for
 from reflections.hygiene import STEPS
 from reflections.models import Run, RunStep, Transcript
 from reflections.presentation import counted
-from reflections.reports import reports_of
+from reflections.reports import reports_of, spent_words
 from reflections.schedule import scheduled
 from reflections.services import asking
 from reflections.services.runs import Started
@@ -168,10 +168,10 @@ def _choices(actor: Actor) -> list[str]:
 def _model(*, is_staff: bool) -> dict[str, Any]:
     """What the whole installation spends is for staff."""
     choice = model_in_use()
-    spent, budget = asking.spent_today()
+    (spent, estimated), budget = asking.cost_today(), settings.MODEL_DAILY_TOKENS
     return {
         "name": choice.name if choice else "",
-        "spent": f"{spent:,}" if is_staff else "",
+        "spent": spent_words(spent, estimated) if is_staff else "",
         "budget": f"{budget:,}" if budget and is_staff else "",
         "is_spent": bool(budget) and spent >= budget,
     }

@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from urllib.parse import quote
 
 import psutil
@@ -43,6 +43,7 @@ SETTINGS = {"jit": "off", "log_checkpoints": "off", "max_wal_size": "512MB", "li
 FOR_TESTS = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 
 _started: list[subprocess.Popen[bytes]] = []  # keeps our child until we end, so that it can be waited for
+_START_FAILURES: Final = (OSError, subprocess.SubprocessError, server_user.ServerUserError)
 
 
 class EmbeddedPostgresError(RuntimeError):
@@ -84,11 +85,8 @@ def running(
         with exclusive(door):
             hold = SharedLock(cluster.with_name(f"{cluster.name}.holders.lock"))
             _ensure_running(cluster, say, SETTINGS | (settings or {}))
-    except (OSError, subprocess.SubprocessError, server_user.ServerUserError) as error:
-        raise EmbeddedPostgresError(
-            f"The embedded PostgreSQL did not start in {cluster}: {error}. "
-            f"Read {log_path('postgres', cluster.parent)}, or set DATABASE_URL to another PostgreSQL with pgvector."
-        ) from error
+    except _START_FAILURES as error:
+        raise _not_started(cluster, error) from error
     try:
         yield url(cluster)
     finally:
@@ -109,12 +107,16 @@ def revive(cluster: Path, *, say: Callable[[str], None] = lambda _: None) -> boo
     try:
         with exclusive(cluster.with_name(f"{cluster.name}.door.lock")):
             _ensure_running(cluster, say, SETTINGS)
-    except (OSError, subprocess.SubprocessError, server_user.ServerUserError) as error:
-        raise EmbeddedPostgresError(
-            f"The embedded PostgreSQL does not start again in {cluster}: {error}. "
-            f"Read {log_path('postgres', cluster.parent)}."
-        ) from error
+    except _START_FAILURES as error:
+        raise _not_started(cluster, error) from error
     return True
+
+
+def _not_started(cluster: Path, error: Exception) -> EmbeddedPostgresError:
+    return EmbeddedPostgresError(
+        f"The embedded PostgreSQL did not start in {cluster}: {error}. "
+        f"Read {log_path('postgres', cluster.parent)}, or set DATABASE_URL to another PostgreSQL with pgvector."
+    )
 
 
 def url(cluster: Path, database: str = DATABASE_NAME) -> str:

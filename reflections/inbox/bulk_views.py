@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.text import capfirst
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_http_methods
 
 from memories.access import actor_for_request
 from memories.errors import ValidationFailed
 from reflections.inbox.bulk import VERBS, act_on, numbered
 from reflections.inbox.listing import MOST_AT_ONCE, Listing, listing_of
-from reflections.inbox.presentation import packed, told_after, told_before
+from reflections.inbox.presentation import left_over, packed, told_after, told_before
 from reflections.inbox.registry import Item, Tally
 from reflections.inbox.sources import item_of
 
+LAST: Final = "inbox_bulk"  # in the session: what the last act did, so that a reload still offers Undo
 
-@require_POST
+
+@require_http_methods(["GET", "HEAD", "POST"])
 def inbox_bulk(request: HttpRequest) -> HttpResponse:
     listing = listing_of(actor_for_request(request), request.GET)
+    if request.method != "POST":
+        return _last(request, listing)
     verb, confirmed = request.POST.get("verb", ""), request.POST.get("items")
     if verb not in VERBS:
         raise ValidationFailed(f"The act must be one of {', '.join(VERBS)}.", field="verb")
@@ -29,14 +34,31 @@ def inbox_bulk(request: HttpRequest) -> HttpResponse:
     if not items:
         return redirect(listing.link())
     tally = act_on(listing.actor, items, verb, dry_run=not confirmed)
-    context = _asked(verb, items, tally) if not confirmed else _done(verb, tally)
-    return render(request, "inbox/bulk.html", context | {"listing": listing, "failed": _failures(listing, tally)})
+    if confirmed:
+        request.session[LAST] = _done(verb, tally) | {"failed": _failures(listing, tally)}
+        return redirect(f"{reverse('inbox_bulk')}{'?' if listing.query else ''}{listing.query}")
+    context = _asked(verb, items, tally) | {"failed": _failures(listing, tally)}
+    return render(request, "inbox/bulk.html", context | {"listing": listing, "more": _more(request, listing)})
+
+
+def _last(request: HttpRequest, listing: Listing) -> HttpResponse:
+    """What was done, under an address that can be loaded again."""
+    done = request.session.get(LAST)
+    if done is None:
+        return redirect(listing.link())
+    return render(request, "inbox/bulk.html", done | {"listing": listing})
 
 
 def _selected(request: HttpRequest, listing: Listing) -> list[Item]:
     if request.POST.get("all"):
         return listing.items()
     return _items(request.POST.getlist("item"))
+
+
+def _more(request: HttpRequest, listing: Listing) -> str:
+    """Of a selection that one act cannot hold, what is left for the next one."""
+    selected = listing.total() if request.POST.get("all") else len(request.POST.getlist("item"))
+    return left_over(selected)
 
 
 def _confirmed(text: str) -> list[Item]:

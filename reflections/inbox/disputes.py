@@ -141,5 +141,8 @@ class DisputeSource(Source):
     def evidence(self, actor: Actor, row: Dispute, query: str, bad: Mapping[str, Any]) -> dict[str, Any]:
         return evidence.of_dispute(actor, row, query, bad)
 
+    def draws(self, act: str, row: Dispute) -> bool:
+        return row.is_open and act in ("snooze", "merge" if row.is_pair else "correct")
+
     def form(self, act: str, row: Dispute, sent: Mapping[str, Any]) -> Any:
         return _FORMS[act](sent, row=row.pk) if act in _FORMS else None

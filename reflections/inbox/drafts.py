@@ -105,5 +105,8 @@ class DraftSource(Source):
     def evidence(self, actor: Actor, row: Candidate, query: str, bad: Mapping[str, Any]) -> dict[str, Any]:
         return evidence.of_draft(actor, row, query, bad)
 
+    def draws(self, act: str, row: Candidate) -> bool:
+        return row.is_open and act in ("snooze", "edit")
+
     def form(self, act: str, row: Candidate, sent: Mapping[str, Any]) -> Any:
         return _FORMS[act](sent, row=row.pk) if act in _FORMS else None

@@ -64,6 +64,13 @@ def all_selected(total: int) -> str:
     return f"All {total:,} selected"
 
 
+def left_over(selected: int) -> str:
+    """What one act leaves for the next, where more is selected than it holds."""
+    if selected <= MOST_AT_ONCE:
+        return ""
+    return f"One act holds {MOST_AT_ONCE} items: these are the first of {selected:,}, the others wait for the next one."
+
+
 def verbs_of(tab: str) -> list[tuple[str, Verb]]:
     return [(name, VERBS[name]) for name in OFFERED[tab]]
 

@@ -117,6 +117,10 @@ class Source(ABC):
     def evidence(self, actor: Actor, row: Any, query: str, bad: Mapping[str, Any]) -> dict[str, Any]:
         """What ``template`` shows. *query* is the query string of the list, *bad* holds refused forms by their act."""
 
+    def draws(self, act: str, row: Any) -> bool:
+        """Whether the evidence of *row* shows the form of *act*, with a place for what is wrong in its fields."""
+        return False
+
     @abstractmethod
     def form(self, act: str, row: Any, sent: Mapping[str, Any]) -> Any:
         """The bound form of an act; None where it takes nothing."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlencode
 
 from django.contrib import messages
@@ -23,6 +23,9 @@ from reflections.inbox.presentation import all_selected, emptiness, lines_of, sp
 from reflections.inbox.registry import Item
 from reflections.inbox.sources import item_of, source_called
 from reflections.services import disputes
+
+NOT_ASKED: Final = {"reason"}  # no form of the inbox asks for it
+TYPED: Final = {"merge", "correct", "edit", "snooze"}  # acts whose form holds its own errors; of others the page does
 
 
 @require_safe
@@ -102,12 +105,13 @@ def inbox_act(request: HttpRequest, source: str, item_id: uuid.UUID, action: str
     row = kind.load(listing.actor, item.id)
     form = kind.form(action, row, request.POST)
     if form is not None and not form.is_valid():
-        return _answer(request, listing, item, 422, bad={action: form})
+        told = _unsaid(form, is_drawn=kind.draws(action, row))
+        return _answer(request, listing, item, 422, bad={action: form}, told=told)
     following = listing.following(item)
     try:
         done = kind.acts[action](listing.actor, row, _version(request), form.cleaned_data if form else {})
     except (ValidationFailed, PayloadTooLarge) as error:
-        return _refused(request, listing, item, action, form, error)
+        return _refused(request, listing, item, action, form, error, is_drawn=kind.draws(action, row))
     except Conflict as error:
         return _too_late(request, listing, item, error)
     return _done(request, listing, item, following, done, undone=action == "undo")
@@ -142,14 +146,33 @@ def _done(
 
 
 def _refused(
-    request: HttpRequest, listing: Listing, item: Item, action: str, form: Any, error: ZeroMemoryError
+    request: HttpRequest,
+    listing: Listing,
+    item: Item,
+    action: str,
+    form: Any,
+    error: ZeroMemoryError,
+    *,
+    is_drawn: bool,
 ) -> HttpResponse:
     if form is None:
         raise error
     field = "text" if error.field == "content" and "text" in form.fields else error.field
-    is_drawn = field in form.fields and field != "reason"  # no form of the inbox asks for a reason
-    form.add_error(field if is_drawn else None, error.message)
-    return _answer(request, listing, item, 422, bad={action: form})
+    form.add_error(field if field in form.fields and field not in NOT_ASKED else None, error.message)
+    told = "" if is_drawn or action not in TYPED else _unsaid(form, is_drawn=False)
+    return _answer(request, listing, item, 422, bad={action: form}, told=told)
+
+
+def _unsaid(form: Any, *, is_drawn: bool) -> str:
+    """What is wrong in fields that nobody sees, in words; all of it where the form itself is not on the page."""
+    hidden = {field.name for field in form.hidden_fields()} | NOT_ASKED
+    wrong = {name: sentences for name, sentences in form.errors.items() if not is_drawn or name in hidden}
+    if not wrong:
+        return ""
+    said = " ".join(sentence for sentences in wrong.values() for sentence in sentences)
+    fields = ", ".join(name.replace("_", " ") for name in wrong if name in form.fields).capitalize()
+    named = f"{fields}: {said}" if fields else said
+    return f"Nothing was decided. {named} Load the page again, and decide there."
 
 
 def _too_late(request: HttpRequest, listing: Listing, item: Item, error: Conflict) -> HttpResponse:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Self
 from uuid import UUID
 
+from django.contrib.postgres.aggregates import BoolOr
 from django.db import models
 from django.db.models import Sum
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 # Each by itself, because two of them may be more than their columns hold.
 READ_AND_WRITTEN = Sum("input_tokens") + Sum("output_tokens")
+ESTIMATED = BoolOr("estimated")  # whether a server left the counting of some to us
 
 
 class ModelCallQuerySet(models.QuerySet):
@@ -26,9 +28,10 @@ class ModelCallQuerySet(models.QuerySet):
     def of_run(self, run_id: UUID) -> Self:
         return self.filter(run_id=run_id).order_by("at", "pk")
 
-    def tokens(self) -> int:
-        """Read and written together."""
-        return self.aggregate(total=READ_AND_WRITTEN)["total"] or 0
+    def cost(self) -> tuple[int, bool]:
+        """Tokens read and written together, and whether some of them are estimates."""
+        found = self.aggregate(total=READ_AND_WRITTEN, estimated=ESTIMATED)
+        return found["total"] or 0, bool(found["estimated"])
 
     def laid_on_questions(self) -> Self:
         """Those that failed in a way that may be the fault of what was asked."""

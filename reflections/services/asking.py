@@ -91,7 +91,12 @@ def is_model_configured() -> bool:
 
 def spent_today() -> tuple[int, int]:
     """Tokens read and written since midnight in UTC, and how many a day may cost; 0 is no limit."""
-    return ModelCall.objects.of_day(timezone.now()).tokens(), settings.MODEL_DAILY_TOKENS
+    return cost_today()[0], settings.MODEL_DAILY_TOKENS
+
+
+def cost_today() -> tuple[int, bool]:
+    """Tokens of that day, and whether some of them are estimates because a server reported none."""
+    return ModelCall.objects.of_day(timezone.now()).cost()
 
 
 def _require_budget() -> None:

@@ -458,3 +458,30 @@ def test_nobody_finds_a_dispute_of_another_scope(owner, actor):
     assert list(Dispute.objects.visible_to(actor)) == []
     with pytest.raises(NotFound):
         dispute_for(actor, foreign.pk)
+
+
+@pytest.mark.parametrize(
+    ("resolution", "asked"), [("keep_both", {}), ("forget", {"winner": "new"}), ("supersede", {"winner": "new"})]
+)
+def test_a_decision_is_not_undone_when_a_side_that_stayed_was_changed_in_place(actor, scope, resolution, asked):
+    row = make_pair(scope)
+    winner = {"winner": row.other.pk} if asked else {}
+    row = resolve(actor=actor, dispute=row, version=1, resolution=resolution, **winner)
+    memory_services.edit(actor=actor, memory=row.other, expected_version=1, source="read again")
+    with pytest.raises(Conflict, match="retired or edited since"):
+        undo(actor=actor, dispute=row, version=2)
+    assert Dispute.objects.get().resolution == row.resolution
+
+
+def test_what_was_snoozed_wakes_whatever_became_of_its_memories(actor, scope):
+    row = make_pair(scope)
+    row = snooze(actor=actor, dispute=row, version=1)
+    memory_services.edit(actor=actor, memory=row.other, expected_version=1, source="read again")
+    assert undo(actor=actor, dispute=row, version=2).status == "pending"
+
+
+def test_a_secret_in_the_session_of_a_challenge_is_refused(actor, scope):
+    memory = make_memory(scope=scope)
+    with pytest.raises(ValidationFailed, match="session github_token"):
+        challenge(actor=actor, memory=memory, reason="It misled.", session="ghp_" + "a" * 36)
+    assert not Dispute.objects.exists()

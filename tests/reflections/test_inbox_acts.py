@@ -295,3 +295,36 @@ def test_every_decision_is_in_the_trail_under_the_persons_name(mine, scope):
         "settle_dispute",
         "dismiss",
     }
+
+
+# No refusal without a word --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("make", "action", "sent", "word"),
+    [
+        (make_pair, "forget", {"winner": "no id"}, "Winner:"),
+        (make_pair, "keep_both", {"reason": "x" * 2001}, "Reason:"),
+        (make_pair, "correct", {"text": "This holds.", "seen": 1}, "Nothing was decided."),
+        (make_pair, "correct", {"text": ""}, "Nothing was decided."),
+        (make_single, "merge", {"text": ""}, "Nothing was decided."),
+        (make_single, "merge", {"text": "One text."}, "This dispute is about one memory"),
+        (make_single, "correct", {"text": "This holds.", "seen": "no number"}, "Seen:"),
+        (make_pair, "snooze", {"until": "no day"}, "Enter a valid date."),
+    ],
+)
+@pytest.mark.parametrize("headers", [{}, HTMX], ids=["page", "fragment"])
+def test_a_form_that_nobody_drew_is_refused_with_a_sentence(mine, scope, make, action, sent, word, headers):
+    row = make(scope)
+    response = act(mine, row, action, headers=headers, **sent)
+    assert response.status_code == 422
+    assert word in text_of(response)
+    assert now(row).status == "pending"
+
+
+def test_a_merge_that_is_too_large_names_the_text(mine, scope):
+    row = make_pair(scope)
+    response = act(mine, row, "merge", text="x" * (4 * 1024 * 1024 + 1))
+    assert response.status_code == 422
+    assert "The text is larger than 4 MB" in text_of(response)
+    assert "content" not in text_of(response).split("larger than")[0][-40:]

@@ -36,7 +36,7 @@ def counted(client, verb, *rows, query="", **sent):
 
 def confirmed(client, response):
     html = Html(response)
-    return client.post(BULK, {"verb": html.field("verb"), "items": html.field("items")})
+    return client.post(BULK, {"verb": html.field("verb"), "items": html.field("items")}, follow=True)
 
 
 def statuses():
@@ -71,8 +71,11 @@ def test_more_than_one_act_may_hold_is_said_before_it_is_selected(mine, scope, m
     rows = [pair(scope) for _ in range(3)]
     text = mine.get("/inbox/").text
     assert "select the first 2" in text
+    assert "Tick lines below, or the first 2 of 3. One act holds 2." in text
     assert 'data-all="The first 2 of 3 selected"' in text
-    confirmed(mine, counted(mine, "keep_both", all="1"))
+    asked = counted(mine, "keep_both", all="1")
+    assert "One act holds 2 items: these are the first of 3" in text_of(asked)
+    confirmed(mine, asked)
     assert [Dispute.objects.get(pk=row.pk).status for row in rows] == ["resolved", "resolved", "pending"]
 
 
@@ -86,6 +89,20 @@ def test_the_whole_act_is_undone_in_one(mine, scope):
     assert "Took back the decision about 3 items" in text_of(undone)
     assert states(*sides) == ["live"] * 6
     assert set(statuses().values()) == {"pending"}
+
+
+@pytest.mark.behaviour("F48")
+def test_loading_the_outcome_again_still_offers_undo_and_does_nothing_twice(mine, scope):
+    rows = [pair(scope) for _ in range(3)]
+    done = confirmed(mine, counted(mine, "newer", *rows))
+    again = mine.get(done.redirect_chain[-1][0])
+    assert text_of(again) == text_of(done)
+    confirmed(mine, again)
+    assert set(statuses().values()) == {"pending"}
+
+
+def test_without_an_act_before_it_the_outcome_leads_to_the_inbox(mine):
+    assert mine.get(BULK)["Location"] == "/inbox/"
 
 
 @pytest.mark.behaviour("F48")

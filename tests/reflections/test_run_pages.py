@@ -98,7 +98,8 @@ def test_a_run_that_waits_long_asks_for_the_worker(mine, scope):
     assert "Is the worker running?" in page(mine)
 
 
-def test_tokens_that_no_server_reported_are_shown_as_estimates(mine, scope):
+def test_tokens_that_no_server_reported_are_shown_as_estimates(mine, scope, settings):
+    settings.MODEL = "openai:tiny"
     run = make_cycle(scope)
     for job, estimated in (("pair_scan", True), ("reflection", False)):
         ModelCall.objects.create(

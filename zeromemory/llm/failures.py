@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -20,6 +21,8 @@ from zeromemory.llm.errors import (
     QuestionRefused,
     Spent,
 )
+
+logger = logging.getLogger(__name__)
 
 LONGEST_REASON: Final = 500  # characters
 LONGEST_QUOTE: Final = 200  # characters of the server's own words in our message
@@ -101,7 +104,9 @@ class Failure:
 
     def _unusable(self, error: Exception) -> ModelError:
         if not self.spent.raw:  # what came back was no answer of this protocol, so nothing can be read from it
-            message = f"{self.choice.name} answered with something else than a model's answer{self._words(error)}."
+            # The library's own words speak of its classes, so they are for the log alone.
+            logger.warning("%s gave no answer of its protocol%s", self.choice.name, self._words(error))
+            message = f"{self.choice.name} answered with something else than a model's answer."
             return ModelUnavailable(f"{message} {CHECK_NAMES}", spent=self.spent)
         reasons = (*self.reasons, reason(error, self.mask))
         message = f"{self.choice.name} gave {len(self.spent.raw)} answers that cannot be used. The last: {reasons[-1]}"

@@ -19,11 +19,12 @@ from memories.services.audit import record
 from memories.services.edit import edit
 from memories.services.reinforcement import withdraw_challenge
 from memories.services.remember import remember
-from memories.services.validation import MOST_ENTITIES, check_free_text
+from memories.services.validation import MOST_ENTITIES, check_free_text, check_size
 from memories.services.verification import stamp
 from memories.services.writing import locked, writing
 from reflections.models import Dispute
 from reflections.services.disputes.rows import decide, held_open
+from zeromemory.lib.unseen import is_blank
 
 Resolution, Status = Dispute.Resolution, Dispute.Status
 # Whoever upholds a world fact against one of these has looked at it.
@@ -265,6 +266,9 @@ def _text(resolution: str, text: str | None) -> str:
         return ""
     if text is None or not text.strip():
         raise ValidationFailed("Write the text that both become.", field="text")
+    check_size(text, "text")
     guard.refuse_secrets(text, "text")
+    if is_blank(text):
+        raise ValidationFailed("Write the text that both become: nothing in it can be seen.", field="text")
     # Browsers send a textarea's lines with CRLF.
     return text.replace("\r\n", "\n").strip()

@@ -104,11 +104,18 @@ def _named(row: Dispute, mark: dict[str, Any]) -> Memory:
     return next(side for side in row.sides if str(side.pk) == mark["memory"])
 
 
+def _was_changed(memory: Memory, since: datetime | None) -> bool:
+    return memory.invalidated_at is not None or (since is not None and memory.updated_at > since)
+
+
 def _refuse_changed(actor: Actor, row: Dispute) -> None:
     """What stayed must stand as the decision left it: one that was retired since has its own way back."""
+    if row.status == Dispute.Status.SNOOZED:
+        return  # nothing was decided about a memory
     gone = {mark["memory"] for mark in row.retired if "at" in mark}
     stayed = [side for side in row.sides if str(side.pk) not in gone]
-    if any(locked(actor, side).invalidated_at for side in stayed):
+    since = None if row.former_kind else row.decided_at  # of a refiled one the version tells
+    if any(_was_changed(locked(actor, side), since) for side in stayed):
         raise Conflict("A memory of this dispute was retired or edited since, so the decision stands.")
     if row.merged:
         merged = locked(actor, row.merged)
