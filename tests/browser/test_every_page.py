@@ -71,6 +71,7 @@ WITHOUT_A_SCREEN = {
     "memory_pin",
     "memory_restore",
     "memory_unpin",
+    "memory_verify",
     "readyz",
     "reflection_approve",
     "reflection_dismiss",

@@ -154,9 +154,10 @@ def test_a_type_that_no_scanner_opens_is_offered_once_there_is_a_row(mine, scope
     pair(scope)
     labels = [choice["label"] for choice in page(mine).context["filters"][0]["options"]]
     assert "Ready to close" in labels
-    assert "Outdated" not in labels
-    make_single(scope, "outdated", memory=make_memory("The tide table of 2019.", scope=scope))
-    assert option(page(mine), "What", "Outdated")["count"] == 1
+    assert "Outdated" in labels
+    assert "Code changed" not in labels
+    make_single(scope, "code_changed", memory=make_memory("The tide table of 2019.", scope=scope))
+    assert option(page(mine), "What", "Code changed")["count"] == 1
     assert option(page(mine, "?type=code_changed"), "What", "Code changed")["selected"]
 
 
