@@ -3,7 +3,7 @@
 import uuid
 from dataclasses import asdict
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db import connection
 from django.db.models import QuerySet
@@ -68,15 +68,19 @@ def roll_up_all(*, now: datetime, scope: Scope | None = None) -> RolledUp:
 
     Whatever another transaction writes at that moment is passed by; it is as new, and the next run sees it.
     """
+    with connection.cursor() as cursor:
+        cursor.execute(load("roll_up"), what_to_roll_up(now=now, scope=scope))
+        return RolledUp(*cursor.fetchone())
+
+
+def what_to_roll_up(*, now: datetime, scope: Scope | None) -> dict[str, Any]:
+    """The parameters of ``roll_up.sql``."""
     constants = reinforcement_rule()
-    asked = asdict(constants) | {
+    return asdict(constants) | {
         "since": now - timedelta(days=constants.window_days),
         "scope": scope.pk if scope else None,
         "edited": EDITED,
     }
-    with connection.cursor() as cursor:
-        cursor.execute(load("roll_up"), asked)
-        return RolledUp(*cursor.fetchone())
 
 
 def roll_up_with_later(*, memory: Memory, now: datetime) -> Standing:

@@ -1,4 +1,5 @@
-"""``make bench``: recall beside its floor, the product under load, ingest beside the embedder, and the hygiene cycle.
+"""``make bench``: recall beside its floor, the product under load, ingest beside the embedder, the hygiene cycle,
+and the roll-up of reports of use.
 
 ``make bench-peers``: other memory stores beside the product, on a retrieval set.
 Everything lies in a folder ``bench`` of the data folder, and in databases of its own.
@@ -16,7 +17,7 @@ from zeromemory import embedded
 from zeromemory.lib.folders import data_folder
 
 DEFAULT_ROWS = "10000,100000"
-PARTS = ("recall", "ingest", "hygiene")
+PARTS = ("recall", "ingest", "hygiene", "reinforcement")
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -10,6 +10,7 @@ from itertools import pairwise
 from tests.benchmarks.hygiene import Cycle
 from tests.benchmarks.ingest import Ingest
 from tests.benchmarks.recall import Beside, Load, Times
+from tests.benchmarks.reinforcement import Rollup
 
 LARGEST_TO_AIM_AT = 20_000
 type Row = tuple[str, str, str, str]
@@ -33,13 +34,19 @@ def here() -> Machine:
     return Machine(datetime.now(UTC), os.cpu_count() or 1, os.getloadavg()[0], system)
 
 
-def markdown(recalls: Mapping[int, tuple[Beside, Load]], ingest: Ingest | None, cycles: Sequence[Cycle] = ()) -> str:
+def markdown(
+    recalls: Mapping[int, tuple[Beside, Load]],
+    ingest: Ingest | None,
+    cycles: Sequence[Cycle] = (),
+    rolled: Rollup | None = None,
+) -> str:
     rows: list[Row] = [("measured", "memories", "figure", "aim"), ("---", "---:", "---:", "---")]
     for size, (beside, load) in recalls.items():
         rows += [(what, f"{size:,}", figure, aim) for what, figure, aim in _recall(beside, load)]
     rows += _growth(recalls)
     rows += _ingest(ingest) if ingest else []
     rows += _hygiene(cycles)
+    rows += _rolled(rolled) if rolled else []
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
@@ -87,6 +94,14 @@ def _hygiene(cycles: Sequence[Cycle]) -> Iterator[Row]:
         rows = f"{smaller.memories:,} → {larger.memories:,}"
         most = f"{larger.memories / smaller.memories:.1f}"
         yield "full cycle, growth", rows, f"{larger.seconds / smaller.seconds:.2f}", most
+
+
+def _rolled(rolled: Rollup) -> Iterator[Row]:
+    size = f"{rolled.memories:,}"
+    yield f"**roll-up** of {rolled.signals:,} signals, all rows new", size, f"{rolled.first:.1f} s", ""
+    yield "roll-up, nothing has changed", size, f"{rolled.unchanged:.1f} s", ""
+    yield "roll-up, a tenth of the rows differs", size, f"{rolled.tenth:.1f} s", ""
+    yield "one report, with the row of its memory", size, f"{rolled.report_ms:.1f} ms", ""
 
 
 def _both(times: Times) -> str:

@@ -7,7 +7,7 @@ from typing import Final
 
 import psycopg
 
-from tests.benchmarks import corpus, hygiene, ingest, product, recall, report
+from tests.benchmarks import corpus, hygiene, ingest, product, recall, reinforcement, report
 from tests.benchmarks.corpus import LARGE, Corpus, Tell
 from tests.benchmarks.floor import Floor
 from tests.benchmarks.recall import Beside, Load
@@ -22,7 +22,13 @@ class NoEmbedderError(RuntimeError):
 
 
 def run(
-    *, rows: Sequence[int], parts: Sequence[str], folder: Path, tell: Tell, sizes: Sequence[int] = hygiene.SIZES
+    *,
+    rows: Sequence[int],
+    parts: Sequence[str],
+    folder: Path,
+    tell: Tell,
+    sizes: Sequence[int] = hygiene.SIZES,
+    signals: tuple[int, int] = reinforcement.SIZE,
 ) -> None:
     embedder = get_embedder()
     if embedder is None:
@@ -36,8 +42,11 @@ def run(
     recalls = {size: _recall(size, embedder, folder, seed, tell) for size in stored}
     ingested = _ingest(embedder, folder, seed, tell) if "ingest" in parts else None
     cycles = [hygiene.measure(size, embedder, folder / "vectors", tell) for size in sizes] if "hygiene" in parts else []
+    rolled = reinforcement.measure(*signals, tell) if "reinforcement" in parts else None
     print(f"\nBegan {began}; load at the end {report.here().load:.1f}.\n")
-    print(report.markdown(recalls, ingested, cycles))
+    print(report.markdown(recalls, ingested, cycles, rolled))
+    if rolled:
+        print(f"\nThe plan of the roll-up:\n\n```\n{rolled.plan}\n```")
 
 
 def _recall(size: int, embedder: Embedder, folder: Path, seed: int, tell: Tell) -> tuple[Beside, Load]:

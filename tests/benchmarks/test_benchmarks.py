@@ -45,6 +45,17 @@ def test_a_hygiene_cycle_is_measured_by_step_and_with_its_growth(small, tmp_path
         assert cursor.fetchone()[0] == 0
 
 
+def test_the_roll_up_is_measured_with_its_plan(small, tmp_path, capsys):
+    benchmarks.run(rows=[], parts=("reinforcement",), folder=tmp_path, tell=lambda _: None, signals=(200, 3000))
+    table = capsys.readouterr().out
+    assert "| **roll-up** of 3,000 signals, all rows new | 200 | " in table
+    assert "| one report, with the row of its memory | 200 | " in table
+    assert "Execution Time: " in table
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_database WHERE datname LIKE %s", ["%\\_bench\\_reinforcement%"])
+        assert cursor.fetchone()[0] == 0
+
+
 def some(seconds):
     return Times([seconds] * 3)
 
