@@ -107,17 +107,15 @@ def roll_up(*, memory: Memory, now: datetime) -> Reinforcement | None:
 
 def standing_of(*, memory: Memory, now: datetime) -> Standing:
     """What the signals about the memory and its earlier wordings amount to now."""
-    promoted = Reinforcement.objects.filter(memory=memory, promoted=True).exists()
-    return standing(_signals(memory), now=now, promoted=promoted, constants=reinforcement_rule())
+    promoted, constants = Reinforcement.objects.filter(memory=memory, promoted=True).exists(), reinforcement_rule()
+    # What left the window counts nothing, so years of it need not be read.
+    recent = events_about(memory).filter(at__gte=now - timedelta(days=constants.window_days))
+    return standing(map(signal_of, recent), now=now, promoted=promoted, constants=constants)
 
 
 def _written(memory: Memory, found: Standing) -> Reinforcement:
     values = {"multiplier": found.multiplier, "useful": found.useful, "misled": found.misled}
     return Reinforcement.objects.update_or_create(memory=memory, defaults=values)[0]
-
-
-def _signals(memory: Memory) -> list[Signal]:
-    return [signal_of(event) for event in events_about(memory)]
 
 
 def signal_of(event: UsageEvent) -> Signal:

@@ -6,18 +6,20 @@ import logging
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Final
 
 from django.db import DatabaseError, transaction
 from django.utils import timezone
 
 from memories.access import Actor
+from memories.configuration import reinforcement_rule
 from memories.errors import Forbidden, NotFound, ValidationFailed
 from memories.models import Link, Memory, UsageEvent, User
 from memories.models.memory import AuthorKind
 from memories.reinforcement import Standing
 from memories.services.reinforcement import roll_up_with_later, standing_of
-from memories.services.validation import LinkSpec, check_line
+from memories.services.validation import LinkSpec, check_free_text
 from memories.services.writing import writing
 
 logger = logging.getLogger(__name__)
@@ -48,10 +50,9 @@ def mark_used(
     """
     _check_report(actor, useful, misled, session)
     with writing():
-        memory = _held(actor, memory)
-        if _last_word(memory, session) == (useful, misled):
-            return standing_of(memory=memory, now=timezone.now())
-        now = timezone.now()
+        memory, now = _held(actor, memory), timezone.now()
+        if _last_word(memory, session, now) == (useful, misled):
+            return standing_of(memory=memory, now=now)
         UsageEvent.objects.create(
             memory=memory,
             at=now,
@@ -65,7 +66,7 @@ def mark_used(
 
 
 def _check_report(actor: Actor, useful: bool, misled: bool, session: str) -> None:
-    check_line(session, "session")
+    check_free_text(session, "session")
     if useful and misled:
         raise ValidationFailed("A memory that misled was not useful: say one of the two.", field="misled")
     if actor.token is not None and not actor.token.can_write:
@@ -80,10 +81,12 @@ def _held(actor: Actor, memory: Memory) -> Memory:
     return held
 
 
-def _last_word(memory: Memory, session: str) -> tuple[bool, bool] | None:
+def _last_word(memory: Memory, session: str, now: datetime) -> tuple[bool, bool] | None:
+    """Within the window: what left it counts no more, so a session of the same name may say it again."""
     if not session:
         return None
-    said = UsageEvent.objects.filter(memory=memory, session=session, source=UsageEvent.Source.DIRECT)
+    since = now - timedelta(days=reinforcement_rule().window_days)
+    said = UsageEvent.objects.filter(memory=memory, session=session, source=UsageEvent.Source.DIRECT, at__gte=since)
     return said.order_by("-at", "-pk").values_list("useful", "misled").first()
 
 
@@ -97,11 +100,13 @@ def record_judgement(*, session: str, verdicts: Sequence[Verdict], user: User | 
     with writing():
         rows = Memory.objects.select_for_update(no_key=True).filter(pk__in=[one.memory_id for one in verdicts])
         held = {memory.pk: memory for memory in rows.order_by("pk")}
-        return sum(_judged(held[one.memory_id], session, one, user) for one in verdicts if one.memory_id in held)
+        # In the order of the roll-up, so that neither waits for what the other has written.
+        known = sorted((one for one in verdicts if one.memory_id in held), key=lambda one: one.memory_id)
+        return sum(_judged(held[one.memory_id], session, one, user) for one in known)
 
 
 def _check_judgement(session: str, verdicts: Sequence[Verdict]) -> None:
-    check_line(session, "session")
+    check_free_text(session, "session")
     if not session.strip():
         raise ValidationFailed("Name the session that was judged.", field="session")
     if any(not 0 <= one.confidence <= 1 for one in verdicts):

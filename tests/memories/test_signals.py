@@ -1,5 +1,7 @@
 """Signals as they are given: outright, by a judge, and by what is written from a memory."""
 
+from datetime import timedelta
+
 import pytest
 from django.db import DatabaseError, connection
 from django.utils import timezone
@@ -60,6 +62,24 @@ def test_the_later_word_of_a_session_counts(actor, scope):
     assert UsageEvent.objects.count() == 3
 
 
+def test_a_session_of_the_same_name_may_say_it_again_when_its_word_has_left_the_window(actor, scope):
+    memory = make_memory(scope=scope)
+    UsageEvent.objects.create(
+        memory=memory, at=timezone.now() - timedelta(days=91), source="direct", session="main", useful=True
+    )
+    mark_used(actor=actor, memory=memory, useful=True, session="main")
+    assert standing(memory) == (1, 0)
+
+
+def test_a_session_may_not_be_named_after_a_secret(actor, scope):
+    memory, secret = make_memory(scope=scope), "ghp_" + "a" * 36
+    with pytest.raises(ValidationFailed, match="session github_token"):
+        mark_used(actor=actor, memory=memory, useful=True, session=secret)
+    with pytest.raises(ValidationFailed, match="session github_token"):
+        record_judgement(session=secret, verdicts=[Verdict(memory.pk, 0.7, useful=True)])
+    assert not UsageEvent.objects.exists()
+
+
 def test_a_report_on_an_older_wording_raises_the_newer_one(actor, scope):
     memory = make_memory("The crane lifts forty tons.", scope=scope)
     edited = services.edit(actor=actor, memory=memory, expected_version=1, content="It lifts forty tonnes.")
@@ -113,6 +133,13 @@ def test_a_judge_counts_its_confidence_and_misled_forces_useful_to_be_false(scop
     assert standing(one) == (0.7, 0)
     assert standing(two) == (0, 0.9)
     assert not UsageEvent.objects.get(memory=two).useful
+
+
+def test_verdicts_are_written_in_the_order_in_which_the_roll_up_writes(scope):
+    memories = sorted((make_memory(scope=scope).pk for _ in range(4)), reverse=True)
+    record_judgement(session="s1", verdicts=[Verdict(memory, 0.7, useful=True) for memory in memories])
+    written = UsageEvent.objects.order_by("pk").values_list("memory", flat=True)
+    assert list(written) == sorted(memories)
 
 
 def test_the_same_verdict_of_a_session_is_written_once(scope):
