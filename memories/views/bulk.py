@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from datetime import datetime, time
 from typing import Any
 
 from django.contrib import messages
@@ -37,7 +38,7 @@ def _page(request: HttpRequest, actor: Actor, form: BulkForm, *, status: int, **
     selection = _selection(actor, form) if form.is_bound else None
     if selection:
         context |= _counted(selection) | {"kept": [(name, form[name].data or "") for name in form.fields]}
-    return render(request, "memories/bulk.html", context, status=status if selection or not form.is_bound else 422)
+    return render(request, "memories/bulk.html", context, status=status)
 
 
 def _selection(actor: Actor, form: BulkForm) -> Selection | None:
@@ -105,17 +106,25 @@ def memory_bulk_done(request: HttpRequest, operation_id: uuid.UUID) -> HttpRespo
 
 def _facts(entry: AuditEntry) -> list[dict[str, Any]]:
     words = {name: value for name, value in entry.detail["filter"].items() if name not in ("before", "kinds")}
-    before = entry.detail["filter"].get("before")
+    before = parse_datetime(entry.detail["filter"].get("before", ""))
     facts: list[dict[str, Any]] = [
         {"label": "Scope", "text": entry.scope.slug if entry.scope else None},
         {"label": "When", "when": entry.at},
         {"label": "By", "text": entry.actor},
-        {"label": "Learned before", "when": parse_datetime(before) if before else None},
+        {"label": "Learned before", "text": _in_words(before)},
         {"label": "Kinds", "text": ", ".join(entry.detail["filter"].get("kinds", []))},
         *({"label": name.capitalize(), "text": value} for name, value in words.items()),
         {"label": "Reason", "text": entry.reason},
     ]
     return [fact for fact in facts if fact.get("text") or fact.get("when")]
+
+
+def _in_words(moment: datetime | None) -> str:
+    """The day, where it begins; otherwise to the minute, in the person's zone."""
+    if moment is None:
+        return ""
+    here = timezone.localtime(moment)
+    return f"{here:%Y-%m-%d}" if here.time() == time.min else f"{here:%Y-%m-%d %H:%M}"
 
 
 @require_POST

@@ -54,6 +54,7 @@ def test_the_list_leads_to_the_count_the_act_and_its_undo(mine, owner, scope):
     assert live_in(scope) == ids
     done = mine.post(PAGE, form_of(shown) | {"reason": "An old project."}, follow=True)
     assert "10 memories of this act are forgotten" in text_of(done)
+    assert "Learned before 2025-03-01" in text_of(done)
     assert (live_in(scope), live_in(other)) == (set(), theirs)
     address = done.redirect_chain[-1][0]
     (undo,) = [form for form in Html(mine.get(address)).all("form", method="post") if "Undo" in form.text]
@@ -108,7 +109,7 @@ def test_what_is_left_alone_is_counted_in_words(mine, scope):
     make_memory(scope=scope, created_at=MARCH - timedelta(days=9), kind="gotcha")
     told = text_of(counted(mine, scope="home", before="2025-03-01"))
     assert "Nothing to forget in home" in told
-    assert "1 pinned, 1 decision, conventions, preferences or gotchas" in told
+    assert "1 pinned, 1 of a protected kind" in told
 
 
 def test_a_secret_in_the_reason_is_refused_in_words(mine, scope):
