@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from django.db.models import Exists, F, OuterRef, Subquery, Value
 from django.db.models.functions import Coalesce, Greatest
@@ -90,7 +90,8 @@ class Check:
 
     def _look_up(self, memory: Memory) -> None:
         """Raises ModelError where the model does not answer."""
-        looked_at, about = timezone.now(), {"job": JOB, "scope": self.scope, "run_id": self.run.pk}
+        looked_at = timezone.now()
+        about: dict[str, Any] = {"job": JOB, "scope": self.scope, "run_id": self.run.pk}
         try:
             searched = asking.search(LookUp(shown(memory), self.config.most_searches), **about)
             if searched.is_exhausted:
