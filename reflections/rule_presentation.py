@@ -127,7 +127,7 @@ def _row(reading: Reading, rule: StandingRule, memory: Memory) -> dict[str, Any]
     is_readable = rule.scope_id in reading.actor.readable
     return {
         "rule": rule,
-        "place": place_of(rule) if is_readable else "",
+        "place": place_of(rule, reading.actor) if is_readable else "",
         "memory_url": reverse("memory_detail", args=[memory.pk]) if is_readable else "",
         "useful": _useful(memory) if is_readable else "",
         "by": rule.promoted_by.get_username() if rule.promoted_by and is_readable else "",

@@ -18,6 +18,7 @@ from reflections.forms import SnoozeForm
 from reflections.inbox.evidence import history_of, state_of, undo_label, urls_of
 from reflections.inbox.wording import DONE
 from reflections.models import StandingRule
+from reflections.presentation import counted
 from reflections.rule_forms import TextForm
 from reflections.wording import day
 
@@ -33,7 +34,7 @@ def of_rule(actor: Actor, row: StandingRule, query: str, bad: Mapping[str, Any])
         "question": "Is every session to be told this?" if row.is_open else "Is this a standing rule?",
         "reason": row.rationale,
         "found": [
-            {"label": "Delivered", "text": place_of(row)},
+            {"label": "Delivered", "text": place_of(row, actor)},
             {"label": "Since", "when": row.proposed_at},
             {"label": "Scope", "text": row.scope.slug},
         ],
@@ -53,11 +54,13 @@ def of_rule(actor: Actor, row: StandingRule, query: str, bad: Mapping[str, Any])
     }
 
 
-def place_of(row: StandingRule) -> str:
-    """In words, where a rule from ``whole()`` is delivered."""
+def place_of(row: StandingRule, actor: Actor) -> str:
+    """In words, where a rule from ``whole()`` is delivered. Scopes that *actor* may not read are counted, not named."""
     if row.layer == StandingRule.Layer.CORE:
         return f"everywhere {row.scope.owner.get_username()} works"
-    return "in " + ", ".join(sorted(scope.slug for scope in row.scopes.all()))
+    named = sorted(scope.slug for scope in row.scopes.all() if scope.pk in actor.readable)
+    hidden = len(row.scopes.all()) - len(named)
+    return "in " + ", ".join([*named, *([f"{counted(hidden, 'scope')} that you may not read"] if hidden else [])])
 
 
 def _undo_label(row: StandingRule) -> str:
@@ -76,8 +79,10 @@ def _memory(row: StandingRule, memory: Memory) -> dict[str, Any]:
 
 
 def sessions_of(memory: Memory) -> list[dict[str, Any]]:
-    """The sessions that found the memory useful, in whatever wording, each with its last word; newest first."""
-    rows = UsageEvent.objects.filter(memory__in=wordings_of(memory), useful=True).exclude(session="")
+    """The sessions that called the memory useful, in whatever wording of its scope, each at its last time; newest
+    first."""
+    wordings = UsageEvent.objects.filter(memory__in=wordings_of(memory), memory__scope=memory.scope_id)
+    rows = wordings.filter(useful=True).exclude(session="")
     newest = rows.order_by("session", "-at", "-pk").distinct("session").select_related("user")
     found = sorted(newest, key=lambda event: event.at, reverse=True)[:MOST_SESSIONS]
     agents = _agents([event.session for event in found], memory.scope_id)

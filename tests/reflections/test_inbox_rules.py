@@ -4,6 +4,8 @@ import pytest
 from django.urls import reverse
 
 from memories import services
+from memories.models import Memory
+from memories.services.edit import EDITED
 from reflections.models import StandingRule
 from reflections.services import rules
 from tests.factories import make_member, make_memory, make_scope, make_user
@@ -77,6 +79,25 @@ def test_the_evidence_names_the_sessions_that_found_it_useful_when_and_by_whom(m
     assert "tuesday as a judge sees it (0.81)" in said
     assert "friday" not in said
     assert "stranger" not in said
+
+
+def test_what_lies_in_a_scope_that_the_reader_may_not_read_is_counted_and_not_named(client_of, owner, scope):
+    private = make_scope(owner, slug="private-plans")
+    rule = make_rule(scope, scopes=[scope, private])
+    earlier = make_memory("In former words.", scope=private)
+    useful(earlier, "secret-session", user=owner)
+    Memory.objects.filter(pk=earlier.pk).update(
+        superseded_by=rule.memory,
+        invalidated_at=rule.proposed_at,
+        invalidated_actor="owner",
+        invalidation_reason=EDITED,
+    )
+    reader = client_of(make_member(scope, "reader"))
+    evidence, by_hand = shown(reader, rule, "decided"), reader.get(reverse("rule_of_memory", args=[rule.memory_id]))
+    assert f"in {scope.slug}, 1 scope that you may not read" in text_of(evidence)
+    for answer in (evidence, by_hand, reader.get(reverse("rule_list"))):
+        assert "private-plans" not in answer.text
+        assert "secret-session" not in answer.text
 
 
 def test_the_evidence_says_that_the_memory_changed_or_is_gone(mine, owner, scope):
