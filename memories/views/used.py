@@ -32,6 +32,7 @@ def use_of(actor: Actor, memory: Memory) -> dict[str, Any]:
     promoted, now = bool(row and row.promoted), localtime()
     told = outcomes(signals, now=now, constants=constants)
     return {
+        "promoted": promoted,
         "multiplier": times(row.multiplier if row else 1.0),
         "sums": sums(row.useful, row.misled) if row else "",
         "window_days": constants.window_days,

@@ -65,7 +65,9 @@ def test_a_report_that_leaves_the_window_is_announced(client_of, owner, scope):
 def test_a_rule_is_said_to_stand_whatever_is_reported(client_of, owner, scope):
     memory = make_memory(scope=scope)
     set_promoted(memory=memory, promoted=True, now=timezone.now())
-    assert "It is a standing rule, so it stands at ×0.60" in shown(client_of, owner, memory)
+    page = shown(client_of, owner, memory)
+    assert "Recall multiplies its score by ×0.60 because it is a standing rule." in page
+    assert "It is a standing rule, so it stands at ×0.60" in page
 
 
 def test_the_multiplier_shown_is_the_one_that_recall_reads(client_of, owner, scope):
