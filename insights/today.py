@@ -29,7 +29,7 @@ from memories.presentation import ACTION_WORDS, action_words, counted_words, row
 from memories.services.visits import note_visit
 from memories.transfer import demo
 from memories.views.fragments import is_fragment
-from reflections.models import Candidate, Dispute
+from reflections.models import Candidate, Dispute, StandingRule
 
 NEWEST: Final = 5
 NAMED: Final = 3  # entries named for each kind of change
@@ -87,9 +87,9 @@ def _welcome(actor: Actor) -> dict[str, Any]:
 
 
 def _needs(actor: Actor, now: datetime) -> dict[str, Any]:
-    drafts, doubts, waiting = _drafts(actor), _doubts(actor), _waiting(actor)
+    queues = [_drafts(actor), _doubts(actor), _rules(actor), _waiting(actor)]
     arriving = Memory.objects.visible_to(actor).filter(recorded_at__gt=now - SETTLED_AFTER)
-    return {"queues": [drafts, doubts, waiting], "unsettled": arriving.exists()}
+    return {"queues": queues, "unsettled": arriving.exists()}
 
 
 def _health() -> list[Part]:
@@ -115,6 +115,16 @@ def _doubts(actor: Actor) -> dict[str, Any]:
     }
 
 
+def _rules(actor: Actor) -> dict[str, Any]:
+    rows = StandingRule.objects.visible_to(actor).in_state("proposed")
+    found = rows.aggregate(count=Count("pk"), oldest=Min("proposed_at"))
+    return found | {
+        "label": "rule to decide about" if found["count"] == 1 else "rules to decide about",
+        "href": f"{reverse('inbox')}?type=rule",
+        "hint": "A memory that several sessions found useful is told to all of them." if found["count"] else "",
+    }
+
+
 def _waiting(actor: Actor) -> dict[str, Any]:
     rows = embedding_queue.waiting(Memory.objects.live().visible_to(actor))
     found = rows.aggregate(count=Count("pk"), oldest=Min("recorded_at"))
@@ -133,7 +143,8 @@ def _newest(actor: Actor, now: datetime) -> list[dict[str, Any]]:
 def _changes(actor: Actor, since: datetime) -> list[dict[str, Any]]:
     changes = changes_since(actor, since, most=NAMED)
     entries = [entry for change in changes for entry in change.newest]
-    names = {key: memory.headline for key, memory in memories_of(actor, entries).items()} | _drafts_of(actor, entries)
+    names = {key: memory.headline for key, memory in memories_of(actor, entries).items()}
+    names |= _drafts_of(actor, entries) | _rules_of(actor, entries)
     return [
         {
             "title": _title(change),
@@ -156,6 +167,12 @@ def _drafts_of(actor: Actor, entries: list[AuditEntry]) -> dict[str, str]:
     ids = {entry.object_id for entry in entries if entry.object_type == "candidate"}
     drafts = Candidate.objects.visible_to(actor).filter(pk__in=ids).values_list("pk", "draft")
     return {str(key): headline(draft) for key, draft in drafts}
+
+
+def _rules_of(actor: Actor, entries: list[AuditEntry]) -> dict[str, str]:
+    ids = {entry.object_id for entry in entries if entry.object_type == "standingrule"}
+    rules = StandingRule.objects.visible_to(actor).filter(pk__in=ids).values_list("pk", "text")
+    return {str(key): headline(text) for key, text in rules}
 
 
 def _entry(entry: AuditEntry, names: dict[str, str]) -> dict[str, Any]:

@@ -32,6 +32,7 @@ CALLS = {
     "/api/v1/insights/ageing",
     "/api/v1/insights/recall",
     "/api/v1/reflections",
+    "/api/v1/rules",
     "/api/v1/config",
 }
 

@@ -15,10 +15,12 @@ from memories.models import AuditEntry, Memory, Role, User
 from memories.services.visits import note_visit
 from reflections.models import Candidate
 from reflections.services.disputes import challenge
+from reflections.services.rules import promote
 from tests.factories import make_member, make_memory, make_scope, make_token, make_user
 from tests.memories.pages import Html, text_of
 from tests.queries import queries_of, recorded_queries
 from tests.reflections.factories import make_candidate
+from tests.reflections.ruling import make_proposal
 from zeromemory.embedding import get_embedder
 from zeromemory.lib import heartbeat
 
@@ -68,7 +70,7 @@ def test_drafts_and_memories_that_wait_are_counted_with_the_oldest(mine, scope):
     embedder = get_embedder()
     Memory.objects.update(embedded_with=stamp_of(embedder.name, embedder.version))
     make_memory(scope=scope)
-    drafts, _doubts, waiting = queue_of(mine.get("/"))
+    drafts, _doubts, _rules, waiting = queue_of(mine.get("/"))
     assert drafts.startswith("2 drafts to review")
     assert "oldest 5 days" in drafts
     assert waiting.startswith("1 memory without embedding")
@@ -85,6 +87,18 @@ def test_doubts_that_wait_are_counted_with_the_oldest(client_of, owner, scope):
     assert "doubts to settle</a>" not in stranger.get(reverse("today")).text
 
 
+def test_proposals_of_rules_are_counted_and_named_in_what_changed(mine, scope):
+    make_proposal(scope, "Test before you push.")
+    writer = actor_for_user(make_member(scope, Role.WRITER))
+    promote(actor=writer, rule=make_proposal(scope, "Name files plainly."), version=1)
+    page = mine.get("/")
+    assert queue_of(page)[2].startswith("1 rule to decide about")
+    (link,) = [link for link in Html(page).all("a") if link.text == "rule to decide about"]
+    assert len(mine.get(link.attributes["href"]).context["rows"]) == 1
+    assert "1 rule promoted" in text_of(page)
+    assert "Name files plainly." in text_of(page)
+
+
 def test_the_numbers_lead_to_as_many_rows(mine, scope, owner):
     for _ in range(3):
         make_memory(scope=scope)
@@ -96,7 +110,7 @@ def test_the_numbers_lead_to_as_many_rows(mine, scope, owner):
 
 def test_nothing_that_waits_is_a_zero_without_a_link(mine, scope):
     make_memory(scope=scope, embedded_at=timezone.now())
-    assert [row.split()[0] for row in queue_of(mine.get("/"))] == ["0", "0", "0"]
+    assert [row.split()[0] for row in queue_of(mine.get("/"))] == ["0"] * 4
     assert not [link for link in Html(mine.get("/")).all("a") if link.text == "drafts to review"]
 
 
