@@ -11,6 +11,7 @@ from memories import services as memory_services
 from memories.access import actor_for_token
 from memories.errors import Conflict, Forbidden, NotFound, ValidationFailed
 from memories.models import AuditEntry, Link, Memory, Reinforcement
+from memories.services.verification import verify
 from reflections.access import dispute_for
 from reflections.models import Dispute
 from reflections.services import approve
@@ -471,6 +472,13 @@ def test_a_decision_is_not_undone_when_a_side_that_stayed_was_changed_in_place(a
     with pytest.raises(Conflict, match="retired or edited since"):
         undo(actor=actor, dispute=row, version=2)
     assert Dispute.objects.get().resolution == row.resolution
+
+
+def test_a_decision_is_undone_though_a_side_that_stayed_was_pinned_or_verified(actor, scope):
+    row = resolve(actor=actor, dispute=make_pair(scope), version=1, resolution="keep_both")
+    memory_services.pin(actor=actor, memory=row.other)
+    verify(actor=actor, memory=row.subject)
+    assert undo(actor=actor, dispute=row, version=2).status == "pending"
 
 
 def test_what_was_snoozed_wakes_whatever_became_of_its_memories(actor, scope):

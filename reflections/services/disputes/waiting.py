@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from memories.access import Actor
 from memories.errors import Conflict
-from memories.models import Memory
+from memories.models import AuditEntry, Memory
 from memories.services import lifecycle
 from memories.services.audit import record
 from memories.services.reinforcement import reinstate_challenge
@@ -105,7 +105,11 @@ def _named(row: Dispute, mark: dict[str, Any]) -> Memory:
 
 
 def _was_changed(memory: Memory, since: datetime | None) -> bool:
-    return memory.invalidated_at is not None or (since is not None and memory.updated_at > since)
+    """A pin moves the row too, but says nothing of what was decided."""
+    if memory.invalidated_at or since is None:
+        return memory.invalidated_at is not None
+    edits = AuditEntry.objects.filter(object_type="memory", object_id=str(memory.pk), action="edit")
+    return edits.filter(at__gt=since).exists()
 
 
 def _refuse_changed(actor: Actor, row: Dispute) -> None:
