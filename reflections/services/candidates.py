@@ -93,7 +93,7 @@ def _propose(
     """The new candidate; None when a member was claimed or retired meanwhile, when members disagree and nobody has
     settled it, or there are no words to draft from."""
     members = _free(cluster)
-    if members is None or is_held_back(scope, members, run, asks=asks):
+    if members is None or is_held_back(scope, members, run, job=JOB, asks=asks):
         return None
     # Asking takes seconds to minutes, so nothing is held meanwhile; whether the members are free is seen again below.
     draft = _asked(scope, members, run) if asks else _quoted(members, cluster, episodes)

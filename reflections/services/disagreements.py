@@ -17,7 +17,7 @@ from reflections.services.disputes import open_pair
 from reflections.services.disputes.pairs import shown
 from zeromemory.llm import JudgePair, ModelRejected
 
-JOB: Final = "disagreements"
+PAIRS: Final = "disagreements"  # under which pairs are remembered that were judged here
 SCANNER: Final = "cluster search"
 MOST_ASKED: Final = 3  # pairs of one cluster and run that the model is asked about
 _WORDS: Final = (
@@ -25,18 +25,18 @@ _WORDS: Final = (
 )
 
 
-def is_held_back(scope: Scope, members: Sequence[Memory], run: Run | None, *, asks: bool) -> bool:
+def is_held_back(scope: Scope, members: Sequence[Memory], run: Run | None, *, job: str, asks: bool) -> bool:
     """Whether nothing is to be distilled from *members* yet: a doubt about two of them waits in the inbox.
 
     Pairs that say the same of differently named things are judged here, or parked for a person where no model is asked,
-    one of a cluster at a time. With a model no transaction may be open. Raises ModelError.
+    one of a cluster at a time. With a model no transaction may be open, and its tokens go to *job*. Raises ModelError.
     """
     if _is_in_doubt(members):
         return True
     found = _unsettled(members)
     if not asks:
         return any(_opened(pair, "unjudged") for pair in found)
-    return any(_contradict(scope, pair, run) for pair, _ in zip(found, range(MOST_ASKED), strict=False))
+    return any(_contradict(scope, pair, run, job) for pair, _ in zip(found, range(MOST_ASKED), strict=False))
 
 
 def _is_in_doubt(members: Sequence[Memory]) -> bool:
@@ -49,7 +49,7 @@ def _is_in_doubt(members: Sequence[Memory]) -> bool:
 def _unsettled(members: Sequence[Memory]) -> Iterator[tuple[Memory, Memory]]:
     """Pairs that name things apart, and that nobody was asked about yet."""
     ids = [member.pk for member in members]
-    known = Dispute.objects.known_pairs(ids) | Judged.objects.filter(scanner=JOB).pairs_with(ids)
+    known = Dispute.objects.known_pairs(ids) | Judged.objects.filter(scanner=PAIRS).pairs_with(ids)
     sentences = {member.pk: list(split_sentences(member.content)) for member in members}
     for one, another in combinations(members, 2):
         if ends_of(one.pk, another.pk) in known:
@@ -58,12 +58,12 @@ def _unsettled(members: Sequence[Memory]) -> Iterator[tuple[Memory, Memory]]:
             yield one, another
 
 
-def _contradict(scope: Scope, pair: tuple[Memory, Memory], run: Run | None) -> bool:
+def _contradict(scope: Scope, pair: tuple[Memory, Memory], run: Run | None, job: str) -> bool:
     """What the model says; where its answer cannot be used, a person says it."""
     one, another = pair
     run_id: UUID | None = run.pk if run else None
     try:
-        answer = ask(JudgePair(shown(one), shown(another)), job=JOB, scope=scope, run_id=run_id)
+        answer = ask(JudgePair(shown(one), shown(another)), job=job, scope=scope, run_id=run_id)
     except ModelRejected:
         return _opened(pair, "unjudged")
     found = answer.value
@@ -73,7 +73,7 @@ def _contradict(scope: Scope, pair: tuple[Memory, Memory], run: Run | None) -> b
         )
     low, high = ends_of(one.pk, another.pk)
     Judged.objects.get_or_create(
-        scanner=JOB,
+        scanner=PAIRS,
         low_id=low,
         high_id=high,
         defaults={"verdict": found.relation, "confidence": found.confidence, "model": answer.model},

@@ -84,7 +84,7 @@ def test_with_a_model_a_contradiction_reaches_the_inbox_and_no_draft_is_asked_fo
     assert searched(scope) == []
     dispute = Dispute.objects.get()
     assert (dispute.type, dispute.status, dispute.model) == ("contradiction", "pending", "openai:scripted-model")
-    assert [call.job for call in ModelCall.objects.all()] == ["disagreements"]
+    assert [call.job for call in ModelCall.objects.all()] == ["reflection"]  # a step, in whose report its tokens stand
 
 
 def test_while_it_waits_the_model_is_asked_nothing_more(scope, model_server):
