@@ -37,8 +37,9 @@ bench: environment  ## recall beside its floor, under load, and ingest; minutes
 bench-peers: environment  ## other memory stores beside this one, on a set in ZEROMEMORY_EVAL_DATA; needs the network
 	@$(PYTHON_IN) -m tests.benchmarks peers $(ARGS)
 
-eval: environment  ## retrieval and ageing evaluation
+eval: environment  ## retrieval, ageing and clustering evaluation
 	@$(MANAGE) evaluate $(ARGS)
+	@$(if $(ARGS),,$(MANAGE) evaluate_clusters)
 
 lock:  ## compile the hash-locked requirements from pyproject.toml (needs uv)
 	UV_CUSTOM_COMPILE_COMMAND="make lock" uv pip compile --quiet --universal --generate-hashes --no-emit-index-url \

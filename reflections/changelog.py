@@ -67,7 +67,8 @@ def _from_json(fields: dict[str, Any], place: str) -> Labelled:
         entities=frozenset(fields.get("entities", ())),
         matters=frozenset(fields.get("matters", ())),
         twin=str(fields.get("twin", "")),
-        place=place,
+        place=f"{place} {fields['owner']}" if "owner" in fields else place,
+        piece=str(fields.get("piece", "")),
     )
 
 

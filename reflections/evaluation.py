@@ -23,7 +23,8 @@ EDITED_COPIES: Final = 200
 class Labelled:
     """An episode that belongs with those that share a *matter* with it, and says the same as its *twins*.
 
-    An empty twin belongs with nothing. Episodes of different *places* are never compared.
+    An empty twin belongs with nothing. Episodes of different *places* are never compared. A *piece* of work is told by
+    other labels than matters are: an episode has one of the two.
     """
 
     id: str
@@ -33,6 +34,7 @@ class Labelled:
     matters: frozenset[str] = frozenset()
     twin: str = ""
     place: str = ""
+    piece: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,37 +10,96 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from numpy.typing import NDArray
 
 from memories.windows import windows_of
-from reflections import configuration
-from reflections.changelog import read
+from reflections import change_notes, changelog, configuration, pieces
+from reflections.clustering import Rule
 from reflections.eligible import mean_direction
-from reflections.evaluation import MAXIMA, MINIMA, Labelled, Pairs, above, clusters, compare, cut, edited_copies
+from reflections.evaluation import MAXIMA, MINIMA, Labelled, Pairs, above, clusters, compare, cut, edited_copies, places
 from zeromemory.embedding import EmbedderError, get_embedder
 
 QUANTILES = (5, 25, 50, 75, 95)
 BATCH = 64
 
 
+FOLDER = "ZEROMEMORY_EVAL_DATA"
+NOTHING = (
+    f"No labelled episodes were found, so clusters were not measured. Put ChangeLog files into a folder clusters/NAME "
+    f"of the folder that {FOLDER} names, or give their paths; docs/evaluation-clustering.md says where they come from."
+)
+LESS = (0.4, 0.3, 0.2, 0.1, 0.05, 0.0, -0.05, -0.1)
+
+
 class Command(BaseCommand):
     help = (
-        "Measure where 'similar but not duplicate' lies for the configured embedder. Reads GNU ChangeLog files, or "
-        "lines of JSON: {id, content, created_at, entities, matters, twin}. Writes nothing."
+        "Measure how well clusters keep together what belongs together, with the configured embedder. Reads ChangeLog "
+        "files, those that name merge requests or GNU ones, or lines of JSON: {id, content, created_at, entities, "
+        "owner, piece} or {…, matters, twin}. Writes nothing."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("paths", nargs="+", type=Path, metavar="PATH")
+        parser.add_argument(
+            "paths",
+            nargs="*",
+            type=Path,
+            metavar="PATH",
+            help=f"files of one corpus; without any, each folder in clusters/ of the folder that {FOLDER} names is one",
+        )
         parser.add_argument("--vectors", type=Path, help="an .npy file that keeps the vectors from one try to the next")
 
     def handle(self, *args: Any, paths: list[Path], vectors: Path | None, **options: Any) -> None:
+        corpora = [paths] if paths else _of_the_folder()
+        if not corpora:
+            self.stdout.write(NOTHING)
+        for files in corpora:
+            self.stdout.write(f"## {files[0].parent.name or files[0].name}\n")
+            self._measure(files, vectors)
+
+    def _measure(self, files: list[Path], vectors: Path | None) -> None:
         try:
-            labelled = [episode for path in paths for episode in read(path)]
+            labelled = _labelled(files)
         except (OSError, ValueError, KeyError) as error:
             raise CommandError(f"This cannot be read as labelled episodes: {error}") from error
         encoded = _kept(vectors, labelled)
+        if any(episode.piece for episode in labelled):
+            self._say_pieces(labelled, encoded)
+            return
         pairs = compare(labelled, encoded)
         self._say_pairs(len(labelled), pairs)
         self._say_minima(pairs)
         self._say_maxima(pairs, _copies(labelled, encoded))
         self._say_clusters(labelled, encoded)
+
+    def _say_pieces(self, labelled: list[Labelled], encoded: NDArray[np.float32]) -> None:
+        rule = configuration.cluster_rule()
+        owners, works = len(places(labelled)), len({episode.piece for episode in labelled})
+        self.stdout.write(f"{len(labelled):,} episodes of {owners} owners, of {works:,} pieces of work.\n")
+        self._say_rules(labelled, encoded, rule)
+        self._say_curve(labelled, encoded, rule)
+
+    def _say_rules(self, labelled: list[Labelled], encoded: NDArray[np.float32], rule: Rule) -> None:
+        self.stdout.write("| rule | owners | precision | recall | clusters | episodes |\n|---|---|--:|--:|--:|--:|")
+        halves = pieces.halves(labelled)
+        every = pieces.whole(rule, len(labelled))
+        for name, tried in (
+            ("in force, every pair", every),
+            ("without shared entities, every pair", replace(every, share_entity=False)),
+            ("as much at all times, every pair", replace(every, work_cosine=1)),
+            ("in force, as proposed", rule),
+        ):
+            found = [pieces.joined([labelled[row] for row in rows], encoded[rows], tried) for rows in halves]
+            for owners, figures in (("first half", found[0]), ("second half", found[1]), ("all", found[0] + found[1])):
+                self.stdout.write(f"| {name} | {owners} | {_figures(figures)} |")
+
+    def _say_curve(self, labelled: list[Labelled], encoded: NDArray[np.float32], rule: Rule) -> None:
+        self.stdout.write(
+            "\nEvery pair of all owners, where so much less similarity is needed:\n\n| less | precision | recall | "
+            "without shared entities: precision | recall |\n|--:|--:|--:|--:|--:|"
+        )
+        every = pieces.whole(rule, len(labelled))
+        for less in LESS:
+            eased = replace(every, cosine_min=every.cosine_min - less, work_cosine=every.work_cosine - less)
+            both = [pieces.joined(labelled, encoded, replace(eased, share_entity=shared)) for shared in (True, False)]
+            figures = [f"{pieces.precision(found).value:.3f} | {pieces.recall(found).value:.3f}" for found in both]
+            self.stdout.write(f"| {less:.2f} | " + " | ".join(figures) + " |")
 
     def _say_pairs(self, count: int, pairs: Pairs) -> None:
         self.stdout.write(f"{count} episodes. Cosines of the pairs that share an entity:\n")
@@ -69,6 +129,31 @@ class Command(BaseCommand):
             found = clusters(labelled, encoded, replace(configuration.cluster_rule(), cosine_min=minimum))
             counts = f"{found.clusters} | {found.members} | {found.pure} | {found.purity:.2f} | {found.full}"
             self.stdout.write(f"| {minimum:.2f} | {counts} |")
+
+
+def _of_the_folder() -> list[list[Path]]:
+    folder = Path(os.environ.get(FOLDER, "")) / "clusters"
+    if not os.environ.get(FOLDER) or not folder.is_dir():
+        return []
+    corpora = [
+        sorted(path for path in inner.iterdir() if path.is_file())
+        for inner in sorted(folder.iterdir())
+        if inner.is_dir()
+    ]
+    return [files for files in corpora if files]
+
+
+def _labelled(files: list[Path]) -> list[Labelled]:
+    texts = [change_notes.text_of(path) for path in files]
+    naming = [text for text in texts if change_notes.names_requests(text)]
+    if len(naming) == len(files) and not any(path.suffix == ".jsonl" for path in files):
+        return change_notes.read(naming)
+    return [episode for path in files for episode in changelog.read(path)]
+
+
+def _figures(found: list[pieces.Joined]) -> str:
+    clusters, episodes = sum(one.clusters for one in found), sum(one.episodes for one in found)
+    return f"{pieces.precision(found)} | {pieces.recall(found)} | {clusters} | {episodes}"
 
 
 def _kept(path: Path | None, labelled: list[Labelled]) -> NDArray[np.float32]:
