@@ -3,9 +3,9 @@
 import uuid
 from dataclasses import asdict
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
@@ -14,6 +14,8 @@ from memories.models import Memory, Reinforcement, Scope, UsageEvent, User
 from memories.reinforcement import NEUTRAL, Signal, Standing, standing
 from memories.services.edit import EDITED
 from memories.sql import load
+
+ROLL_UP_MEMORY: Final = "64MB"  # for the groups of a million signals; the default would sort them on disk
 
 
 class RolledUp(NamedTuple):
@@ -64,11 +66,12 @@ def set_promoted(*, memory: Memory, promoted: bool, now: datetime) -> Reinforcem
 
 
 def roll_up_all(*, now: datetime, scope: Scope | None = None) -> RolledUp:
-    """Bring the row of every memory up to date, of all scopes or of one, in one statement.
+    """Bring the row of every memory up to date, of all scopes or of one, in one statement and one transaction.
 
     Whatever another transaction writes at that moment is passed by; it is as new, and the next run sees it.
     """
-    with connection.cursor() as cursor:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT set_config('work_mem', %s, true)", [ROLL_UP_MEMORY])
         cursor.execute(load("roll_up"), what_to_roll_up(now=now, scope=scope))
         return RolledUp(*cursor.fetchone())
 

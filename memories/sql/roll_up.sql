@@ -3,7 +3,7 @@
 --
 -- It waits for nobody and keeps nobody waiting while it reads: rows that another transaction is writing are passed by,
 -- and so are those written since it began to read, because their numbers are newer. The next roll-up sees to them.
-WITH RECURSIVE recent AS MATERIALIZED (
+WITH RECURSIVE recent AS NOT MATERIALIZED (
     SELECT e.id, e.memory_id, e.at, e.source, e.session, e.confidence, 2 * e.misled::int + e.useful::int AS verdict
     FROM usage_event e
     WHERE e.at >= %(since)s
@@ -19,23 +19,19 @@ carried (origin, target) AS (
     JOIN memories m ON m.id = c.target
     WHERE m.superseded_by_id IS NOT NULL AND m.invalidation_reason = %(edited)s
 ),
-said AS (
-    SELECT c.target, r.id, r.at, r.source, r.session, r.confidence, r.verdict
+withdrawn AS MATERIALIZED (
+    SELECT c.target, r.at
     FROM recent r
     JOIN carried c ON c.origin = r.memory_id
-),
-withdrawn AS MATERIALIZED (
-    SELECT target, at
-    FROM said
-    WHERE source IN ('withdrawn', 'reinstated')
-    GROUP BY target, at
-    HAVING sum(CASE source WHEN 'withdrawn' THEN 1 ELSE -1 END) > 0
+    WHERE r.source IN ('withdrawn', 'reinstated')
+    GROUP BY c.target, r.at
+    HAVING sum(CASE r.source WHEN 'withdrawn' THEN 1 ELSE -1 END) > 0
 ),
 -- The voices of each session; without a session each signal is one of its own. The latest report is the greatest
 -- number of microseconds, with the verdict in its last digit to base 4.
 voices AS (
     SELECT
-        s.target,
+        c.target,
         max(s.verdict) FILTER (WHERE s.source = 'challenge' AND s.verdict > 0 AND w.target IS NULL) AS challenged,
         max((extract(epoch FROM s.at) * 1000000)::bigint * 4 + s.verdict) FILTER (WHERE s.source = 'direct') %% 4
             AS reported,
@@ -46,9 +42,10 @@ voices AS (
         max(s.confidence) FILTER (
             WHERE s.source = 'judge' AND s.verdict = 1 AND s.confidence >= %(judge_minimum)s
         ) AS judged_useful
-    FROM said s
-    LEFT JOIN withdrawn w ON s.source = 'challenge' AND w.target = s.target AND w.at = s.at
-    GROUP BY s.target, s.session, CASE WHEN s.session = '' THEN s.id END
+    FROM recent s
+    JOIN carried c ON c.origin = s.memory_id
+    LEFT JOIN withdrawn w ON s.source = 'challenge' AND w.target = c.target AND w.at = s.at
+    GROUP BY c.target, s.session COLLATE "C", CASE WHEN s.session = '' THEN s.id END
 ),
 spoken AS (
     SELECT
