@@ -7,10 +7,12 @@ from uuid import UUID
 
 from celery import shared_task
 from django.db import transaction
+from django.utils import timezone
 
 from memories import embedding_queue
 from memories.models import Memory
 from memories.services.accesses import forget_old_activity
+from memories.services.usage_months import keep_usage_months
 
 ONE_BELL_SECONDS: Final = 5.0  # other tasks wait meanwhile
 A_TURN_SECONDS: Final = 15.0
@@ -53,3 +55,9 @@ def _go_on(has_more: bool) -> None:
 @shared_task
 def forget_activity() -> None:
     forget_old_activity()
+
+
+@shared_task
+def make_months() -> None:
+    """Whether or not anybody runs the hygiene cycle, whose roll-up does so too."""
+    keep_usage_months(now=timezone.now())

@@ -19,6 +19,10 @@ EFFECTS: Final = {
         "Removes what agents asked more than 30 days ago from the log of recalls.",
         "that log; never a memory",
     ),
+    "memories.tasks.make_months": (
+        "Makes the tables that reports of use of this month and the next three fall into.",
+        "which table those reports lie in; never a report",
+    ),
     "reflections.tasks.sweep": (
         "Brings snoozed drafts back on their day, takes up runs and conversations whose worker was lost or which wait "
         "to be judged, and starts the full cycle in each scope every ZEROMEMORY_HYGIENE_HOURS hours (0 unless set: "

@@ -63,6 +63,7 @@ app.conf.beat_schedule = {
     "heartbeat": _each("zeromemory.heartbeat", heartbeat.EVERY_SECONDS),
     "embed what is still waiting": _each("memories.tasks.embed_pending", 60),
     "forget old activity": _each("memories.tasks.forget_activity", 3600),
+    "make the tables of coming months": _each("memories.tasks.make_months", 3600),
     "pick up what hygiene left waiting": _each("reflections.tasks.sweep", 20),
 }
 

@@ -3,11 +3,13 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from celery import current_app
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from memories.models import Memory, UsageEvent
 from memories.services.usage_months import MONTHS_AHEAD, keep_usage_months
+from memories.tasks import make_months
 from tests.factories import make_memory
 
 pytestmark = pytest.mark.django_db
@@ -46,6 +48,16 @@ def test_months_are_made_ahead_and_once():
     assert keep_usage_months(now=LATER) == 0
     assert lies_in(report(make_memory(), LATER)) == "usage_event_2031_12"
     assert lies_in(report(make_memory(), LATER + timedelta(hours=1))) == "usage_event_2032_01"
+
+
+def test_the_clock_makes_them_where_nobody_runs_the_cycle():
+    made = f"usage_event_{timezone.now() + timedelta(days=28 * MONTHS_AHEAD):%Y_%m}"
+    with connection.cursor() as cursor:
+        cursor.execute(f"DROP TABLE IF EXISTS {made}")
+        make_months()
+        cursor.execute("SELECT to_regclass(%s) IS NOT NULL", [made])
+        assert cursor.fetchone()[0]
+    assert "memories.tasks.make_months" in {entry["task"] for entry in current_app.conf.beat_schedule.values()}
 
 
 def test_what_came_before_its_table_moves_there_and_stays_the_same_event():
