@@ -326,6 +326,7 @@ def _write_target(actor: Actor, row: StandingRule, layer: str | None, scopes: Co
 
 
 def _targets(actor: Actor, row: StandingRule, scopes: Collection[int] | None) -> list[Scope]:
+    """Those chosen, and where others deliver it: nobody takes a rule out of a scope that they may not write to."""
     chosen = {row.scope_id} if scopes is None else set(scopes)
     if not chosen:
         raise ValidationFailed("Choose at least one scope to deliver it in.", field="scopes")
@@ -333,4 +334,5 @@ def _targets(actor: Actor, row: StandingRule, scopes: Collection[int] | None) ->
         raise ValidationFailed(
             "A rule is delivered in scopes that you may write to. Choose among those.", field="scopes"
         )
-    return list(Scope.objects.filter(pk__in=chosen))
+    kept = {scope.pk for scope in row.scopes.all() if scope.pk not in actor.writable}
+    return list(Scope.objects.filter(pk__in=chosen | kept))

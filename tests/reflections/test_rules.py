@@ -279,6 +279,13 @@ def test_rewording_changes_the_rule_and_not_the_memory(actor, scope):
     assert multiplier(rule.memory) == 0.6
 
 
+def test_rewording_takes_it_out_of_no_scope_that_one_may_not_write_to(actor, scope):
+    foreign = make_scope()
+    rule = make_rule(scope, scopes=[scope, foreign])
+    rules.reword(actor=actor, rule=rule, version=1, text="Test.", layer="scope", scopes=[scope.pk])
+    assert set(now_as(rule).scopes.all()) == {scope, foreign}
+
+
 # Taking back ---------------------------------------------------------------------------------
 
 
