@@ -99,7 +99,7 @@ def _filters(asked: dict[str, str], lines: QuerySet[RecallActivity], scopes: Ite
     outcomes = [(name, label) for name, (label, _) in OUTCOMES.items()]
     return [
         _group(asked, "Agent", "agent", [("", "All"), *((agent, agent) for agent in agents)]),
-        _group(asked, "Outcome", "outcome", [("", "All"), *outcomes]),
+        _group(asked, "Result", "outcome", [("", "All"), *outcomes]),
         _group(asked, "Scope", "scope", [("", "All"), *((name, name) for name in scopes)]),
     ]
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from insights.charts import Cell, Chart, Table, drawn
 from insights.recall_quality import RecallQuality
 from insights.words import count, days, percent
+
+WHOLE_TICKS: Final = 4  # with fewer recalls a day the axis would have ticks between whole numbers
 
 
 def tiles(quality: RecallQuality, asked: str) -> list[dict[str, str | None]]:
@@ -55,13 +57,14 @@ def recalls_by_day(quality: RecallQuality) -> Chart:
         "empty": ("nothing found", "amber"),
         "failed": ("failed", "danger"),
     }
-    traces = [_bars(quality, name, *shown) for name, shown in names.items()]
+    traces = [_bars(quality, name, *words) for name, words in names.items()]
+    shown = [trace for trace in traces if any(trace["y"])]
     asked = quality.recalls + quality.failed
     return Chart(
         title="How often do agents ask, and how often in vain?",
-        n=f"{count(asked, 'recall')} with your tokens in {count(quality.log_days, 'day')}",
+        n=f"{count(asked, 'recall')} with your tokens in {quality.log_days} days",
         summary=_said(quality),
-        figure=drawn([trace for trace in traces if any(trace["y"])] or traces[:1], _layout(quality)),
+        figure=drawn(shown or traces[:1], _layout(quality, [trace["name"] for trace in shown])),
         table=Table(("Day (UTC)", "Found something", "Nothing found", "Failed"), _rows(quality)),
         full=True,
     )
@@ -78,19 +81,20 @@ def _bars(quality: RecallQuality, name: str, label: str, colour: str) -> dict[st
     }
 
 
-def _layout(quality: RecallQuality) -> dict[str, Any]:
+def _layout(quality: RecallQuality, names: list[str]) -> dict[str, Any]:
+    most = max((day.found + day.empty + day.failed for day in quality.by_day), default=0)
     layout: dict[str, Any] = {
         "barmode": "stack",
         "bargap": 0.2,
         "margin": {"l": 8, "r": 8, "t": 28, "b": 8},
         "xaxis": {"type": "date", "tickformat": "%-d %b", "nticks": 6},
-        "yaxis": {"rangemode": "tozero", "tickformat": ",d", "nticks": 4},
+        "yaxis": {"rangemode": "tozero", "tickformat": ",d", "nticks": 4}
+        | ({"dtick": 1} if most < WHOLE_TICKS else {}),
     }
-    worst = max(quality.by_day, key=lambda day: day.empty, default=None)
-    if worst is None or not worst.empty:
+    if len(names) < 2:
         return layout
-    height, text = worst.found + worst.empty + worst.failed, f"{count(worst.empty)} in vain"
-    layout["annotations"] = [{"x": worst.day.isoformat(), "y": height, "yanchor": "bottom", "text": text}]
+    text = f"from below: {', '.join(names)}"
+    layout["annotations"] = [{"xref": "paper", "x": 0, "yref": "paper", "y": 1, "yanchor": "bottom", "text": text}]
     return layout
 
 

@@ -83,7 +83,7 @@ def test_on_paper_every_table_is_open(visit, owner, scope):
     page = visit(owner).open("/insights/")
     page.emulate_media(media="print")
     tables = page.locator("main table").all()
-    assert len(tables) == 5
+    assert len(tables) == 4
     assert all(table.is_visible() for table in tables)
 
 

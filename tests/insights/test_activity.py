@@ -259,7 +259,7 @@ def test_insights_and_today_lead_here(person, owner, notes):
     make_recall(owner, error="internal", days_ago=0.9)
     make_recall(owner, notes, days_ago=1.1)
     assert 'href="/activity/"' in person.get("/insights/").content.decode()
-    assert "3 recalls in 24 hours, 1 found nothing, 1 failed. What agents asked" in shown_on_today(person)
+    assert "3 recalls in 24 hours, 1 found nothing, 1 failed. See what they asked" in shown_on_today(person)
 
 
 def test_today_says_that_nobody_asked(person, notes):

@@ -149,7 +149,7 @@ def test_the_median_of_the_corpus_is_marked_where_the_axis_reaches_it(owner, sco
 
 def test_a_misspelt_property_of_a_figure_is_an_error():
     with pytest.raises(ValueError):
-        charts._figure([{"type": "bar", "colour": "red"}], {})
+        charts.drawn([{"type": "bar", "colour": "red"}], {})
 
 
 @pytest.mark.behaviour("F45")
