@@ -13,15 +13,15 @@ from memories.embedding_queue import waiting
 from memories.models import Memory, Scope
 from reflections import configuration
 from reflections.eligible import current_stamp
-from reflections.ladder import Action, Decision, Pair, Relation, Verdict, decide
+from reflections.ladder import Action, Decision, Pair, decide
 from reflections.models import Dispute, HygieneConfig, Judged, Watermark
 from reflections.nearest import Near, nearest_pairs
 from reflections.presentation import counted
 from reflections.services import asking
-from reflections.services.disputes import carry_out, pair_of
-from reflections.services.disputes.pairs import shown
+from reflections.services.disputes import pair_of
 from reflections.services.progress import Progress
-from zeromemory.llm import JudgePair, ModelRejected
+from reflections.steps.bench import Bench
+from zeromemory.llm import ModelRejected
 
 SCANNER: Final = "pair scan"
 JOB: Final = "pair_scan"
@@ -82,7 +82,7 @@ class Scan:
     def __init__(self, scope: Scope, progress: Progress) -> None:
         self.scope, self.progress = scope, progress
         self.rule = configuration.hygiene()
-        self.thresholds = configuration.thresholds(self.rule)
+        self.bench = Bench(scope, progress, configuration.thresholds(self.rule), SCANNER, JOB)
         self.has_judge = asking.is_model_configured()
         self.parked = 0
 
@@ -105,41 +105,34 @@ class Scan:
 
     def _settle(self, near: Near, one: Memory, another: Memory) -> None:
         pair = pair_of(one, another, cosine=near.cosine, known=False)
-        decision = decide(pair, thresholds=self.thresholds)
+        decision = decide(pair, thresholds=self.bench.thresholds)
         if decision.action == Action.NOTHING:
             self.progress.count(found=1, skipped=1)
             return
         if decision.action == Action.JUDGE and self.has_judge:
             self._judge(near, one, another, pair, decision)
             return
-        self._carry_out(one, another, decision)
+        self._park(one, another, decision)
 
     def _judge(self, near: Near, one: Memory, another: Memory, pair: Pair, unjudged: Decision) -> None:
         """Raises ModelError where the model does not answer; an answer that cannot be used leaves it to a person."""
-        question = JudgePair(shown(one), shown(another))
         try:
-            answer = asking.ask(question, job=JOB, scope=self.scope, run_id=self.progress.run.pk)
+            judgement = self.bench.judge(one, another)
         except ModelRejected as error:
             self.progress.count(failed=1)
-            self._carry_out(one, another, unjudged, rationale=f"The model was asked and gave no usable answer. {error}")
+            self._park(one, another, unjudged, rationale=f"The model was asked and gave no usable answer. {error}")
             return
-        found = answer.value
-        verdict = Verdict(Relation(found.relation), found.confidence)
-        decision = decide(pair, verdict, self.thresholds)
-        self._carry_out(
-            one, another, decision, model=answer.model, confidence=found.confidence, rationale=found.rationale
-        )
+        self.bench.settle(pair, one, another, judgement)
         low, high = near.ends
+        verdict = judgement.verdict
         Judged.objects.get_or_create(
             scanner=JOB,
             low_id=low,
             high_id=high,
-            defaults={"verdict": found.relation, "confidence": found.confidence, "model": answer.model},
+            defaults={"verdict": verdict.relation, "confidence": verdict.confidence, "model": judgement.model},
         )
 
-    def _carry_out(
-        self, one: Memory, another: Memory, decision: Decision, *, model: str = "", **judged: object
-    ) -> None:
-        dispute = carry_out(one=one, another=another, decision=decision, scanner=SCANNER, model=model, **judged)
+    def _park(self, one: Memory, another: Memory, decision: Decision, *, rationale: str = "") -> None:
+        """What no judge decided; of that a person looks at so much in one run."""
+        dispute = self.bench.carry_out(one, another, decision, rationale=rationale)
         self.parked += decision.action == Action.JUDGE and dispute is not None
-        self.progress.count(found=1, done=int(dispute is not None), skipped=int(dispute is None))

@@ -14,13 +14,12 @@ from memories.querysets import MemoryQuerySet
 from memories.services.accesses import forget_old_surfacings
 from reflections import configuration
 from reflections.eligible import current_stamp
-from reflections.ladder import Action, Decision, Relation, Verdict, decide
+from reflections.ladder import Action, Pair, decide
 from reflections.models import Examined, HygieneConfig
 from reflections.nearest import Near, nearest_pairs
 from reflections.presentation import counted
 from reflections.services import asking
-from reflections.services.disputes import carry_out, pair_of
-from reflections.services.disputes.pairs import shown
+from reflections.services.disputes import pair_of
 from reflections.services.progress import Progress
 from reflections.services.reexamining import (
     JOB,
@@ -32,7 +31,8 @@ from reflections.services.reexamining import (
     opened_by,
 )
 from reflections.steps import with_model
-from zeromemory.llm import JudgePair, ModelRejected
+from reflections.steps.bench import Bench
+from zeromemory.llm import ModelRejected
 
 
 def work(scope: Scope, progress: Progress) -> None:
@@ -64,7 +64,7 @@ class Examination:
 
     def __init__(self, scope: Scope, progress: Progress, rule: HygieneConfig) -> None:
         self.scope, self.progress, self.rule = scope, progress, rule
-        self.thresholds = configuration.thresholds(rule)
+        self.bench = Bench(scope, progress, configuration.thresholds(rule), SCANNER, JOB)
         self.model = asking.model_name()
 
     def work(self) -> None:
@@ -92,36 +92,27 @@ class Examination:
         if len(found) < 2:
             return  # one of the two was retired meanwhile, perhaps by the comparison before
         one, another = found[near.subject], found[near.other]
-        decision = decide(pair_of(one, another, cosine=near.cosine, known=False), thresholds=self.thresholds)
+        pair = pair_of(one, another, cosine=near.cosine, known=False)
+        decision = decide(pair, thresholds=self.bench.thresholds)
         if decision.action == Action.JUDGE:
-            self._judge(near, one, another)
+            self._judge(pair, one, another)
             return
-        self._carry_out(one, another, decision)
+        self.bench.carry_out(one, another, decision)
 
-    def _judge(self, near: Near, one: Memory, another: Memory) -> None:
+    def _judge(self, pair: Pair, one: Memory, another: Memory) -> None:
         """Raises ModelError where the model does not answer."""
         try:
-            answer = asking.ask(
-                JudgePair(shown(one), shown(another)), job=JOB, scope=self.scope, run_id=self.progress.run.pk
-            )
+            judgement = self.bench.judge(one, another)
         except ModelRejected:
             note_judged(one=one, another=another, model=self.model, verdict="rejected", confidence=0)
             self.progress.count(found=1, failed=1)
             return
-        verdict = Verdict(Relation(answer.value.relation), answer.value.confidence)
-        decision = decide(pair_of(one, another, cosine=near.cosine, known=False), verdict, self.thresholds)
-        judged = {"confidence": verdict.confidence, "rationale": answer.value.rationale}
-        self._carry_out(one, another, decision, model=answer.model, **judged)
+        self.bench.settle(pair, one, another, judgement)
+        verdict = judgement.verdict
         note_judged(
             one=one,
             another=another,
-            model=answer.model,
-            verdict=answer.value.relation,
+            model=judgement.model,
+            verdict=verdict.relation,
             confidence=verdict.confidence,
         )
-
-    def _carry_out(
-        self, one: Memory, another: Memory, decision: Decision, *, model: str = "", **judged: object
-    ) -> None:
-        dispute = carry_out(one=one, another=another, decision=decision, scanner=SCANNER, model=model, **judged)
-        self.progress.count(found=1, done=int(dispute is not None), skipped=int(dispute is None))
