@@ -9,6 +9,7 @@ from uuid import UUID
 from memories.access import Actor
 from memories.models import Memory
 from memories.services.edit import EDITED
+from memories.wordings import all_wordings, newest_wordings
 from reflections.models import StandingRule
 from reflections.rationing import Standing, ration
 
@@ -83,13 +84,14 @@ def hindrance(memory: Memory) -> str:
 
 
 def wordings_now(rules: Iterable[StandingRule]) -> dict[UUID, Memory]:
-    """For each rule, its memory as it is worded now: an edit is a new row, and the same memory."""
+    """For each rule, its memory as it is worded now; where the edits go in a circle, its memory as it is."""
     found = {rule.pk: rule.memory for rule in rules}
-    while edited := {rule: memory for rule, memory in found.items() if is_edited(memory)}:
-        ids = [memory.superseded_by_id for memory in edited.values()]
-        newer = Memory.objects.select_related("reinforcement").defer("verbatim").in_bulk(ids)
-        found |= {rule: newer[memory.superseded_by_id] for rule, memory in edited.items()}
-    return found
+    edited = {rule: memory.pk for rule, memory in found.items() if is_edited(memory)}
+    if not edited:
+        return found
+    newest = newest_wordings(edited.values())
+    rows = Memory.objects.select_related("reinforcement").defer("verbatim").in_bulk(newest.values())
+    return found | {rule: rows[newest[memory]] for rule, memory in edited.items() if memory in newest}
 
 
 def is_edited(memory: Memory) -> bool:
@@ -103,11 +105,4 @@ def has_changed(rule: StandingRule, memory: Memory) -> bool:
 
 def wordings_of(memory: Memory) -> set[UUID]:
     """The memory and everything it was edited from or into."""
-    found = frontier = {memory.pk}
-    while frontier:
-        edits = Memory.objects.filter(invalidation_reason=EDITED, superseded_by__isnull=False)
-        earlier = edits.filter(superseded_by__in=frontier).values_list("pk", flat=True)
-        later = edits.filter(pk__in=frontier).values_list("superseded_by_id", flat=True)
-        frontier = (set(earlier) | set(later)) - found
-        found = found | frontier
-    return found
+    return all_wordings(memory.pk)

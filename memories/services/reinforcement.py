@@ -1,6 +1,5 @@
 """Signals about a memory, and the multiplier that recall reads. The events are the truth; the row is computed."""
 
-import uuid
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
@@ -14,6 +13,7 @@ from memories.models import Memory, Reinforcement, Scope, UsageEvent, User
 from memories.reinforcement import NEUTRAL, Signal, Standing, standing
 from memories.services.edit import EDITED
 from memories.sql import load
+from memories.wordings import earlier_wordings, later_wordings
 
 ROLL_UP_MEMORY: Final = "64MB"  # for the groups of a million signals; the default would sort them on disk
 
@@ -90,8 +90,10 @@ def roll_up_with_later(*, memory: Memory, now: datetime) -> Standing:
     """Like ``roll_up``, also for all that the memory was edited into; how the memory itself stands."""
     row = roll_up(memory=memory, now=now)
     found = Standing(row.useful, row.misled, row.multiplier) if row else NEUTRAL
-    for later in _later_wordings(memory):
-        roll_up(memory=later, now=now)
+    later = later_wordings(memory.pk)
+    rows = Memory.objects.defer("content", "verbatim").in_bulk(later)
+    for wording in later:
+        roll_up(memory=rows[wording], now=now)
     return found
 
 
@@ -125,21 +127,6 @@ def signal_of(event: UsageEvent) -> Signal:
     return Signal(event.at, event.source, event.useful, event.misled, event.confidence, event.session)
 
 
-def _later_wordings(memory: Memory) -> list[Memory]:
-    """What the memory was edited into, in order; an imported chain may go in a circle."""
-    found: list[Memory] = []
-    while memory.superseded_by and memory.invalidation_reason == EDITED and memory.superseded_by not in found:
-        memory = memory.superseded_by
-        found.append(memory)
-    return found
-
-
 def events_about(memory: Memory) -> QuerySet[UsageEvent]:
     """Of the memory and of what it was edited from."""
-    return UsageEvent.objects.filter(memory__in=_wordings(memory))
-
-
-def _wordings(memory: Memory) -> list[uuid.UUID]:
-    with connection.cursor() as cursor:
-        cursor.execute(load("wordings"), {"memory": memory.pk, "edited": EDITED})
-        return [row[0] for row in cursor.fetchall()]
+    return UsageEvent.objects.filter(memory__in=earlier_wordings(memory.pk))

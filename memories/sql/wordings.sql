@@ -1,10 +1,20 @@
--- A memory and what it was edited from. UNION ends a chain that an import closed to a circle.
-WITH RECURSIVE wording (id) AS (
-    SELECT %(memory)s::uuid
+-- Each seed, what it was edited from or into, and what each of these was edited into in turn. UNION ends a chain that an
+-- import closed to a circle.
+WITH RECURSIVE wording (seed, id) AS (
+    SELECT seed, seed FROM unnest(%(seeds)s::uuid[]) AS seed
     UNION
-    SELECT m.id
+    SELECT w.seed, next.id
     FROM wording w
-    JOIN memories m ON m.superseded_by_id = w.id
-    WHERE m.invalidation_reason = %(edited)s
+    CROSS JOIN LATERAL (
+        SELECT m.id
+        FROM memories m
+        WHERE %(earlier)s AND m.superseded_by_id = w.id AND m.invalidation_reason = %(edited)s
+        UNION ALL
+        SELECT m.superseded_by_id
+        FROM memories m
+        WHERE %(later)s AND m.id = w.id AND m.superseded_by_id IS NOT NULL AND m.invalidation_reason = %(edited)s
+    ) AS next
 )
-SELECT id FROM wording
+SELECT w.seed, w.id, coalesce(m.superseded_by_id IS NOT NULL AND m.invalidation_reason = %(edited)s, false)
+FROM wording w
+LEFT JOIN memories m ON m.id = w.id
