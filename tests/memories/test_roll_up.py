@@ -39,6 +39,24 @@ event = st.tuples(
 )  # of which memory, what, when, in which session
 
 
+def taken_back(place, seconds, session, times):
+    """A challenge, and what withdraws it and reinstates it in turn."""
+    sources = ["challenge", *("withdrawn", "reinstated") * times][: times + 1]
+    verdicts = {"challenge": "misled"}
+    return [
+        (place, {"source": source, "verdict": verdicts.get(source, "neither")}, seconds, session) for source in sources
+    ]
+
+
+told = st.one_of(
+    event.map(lambda one: [one]),
+    st.builds(
+        taken_back, st.integers(0, 3), st.sampled_from(MOMENTS), st.sampled_from(["", "morning"]), st.integers(1, 3)
+    ),
+)
+events_told = st.lists(told, max_size=12).map(lambda groups: [one for group in groups for one in group])
+
+
 @contextmanager
 def undone():
     with transaction.atomic():
@@ -76,7 +94,7 @@ def rows():
 
 
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(events=st.lists(event, max_size=14), promoted=st.booleans())
+@given(events=events_told, promoted=st.booleans())
 def test_the_statement_says_what_the_rules_say(db, events, promoted):
     with undone():
         now, memories = timezone.now(), family()
