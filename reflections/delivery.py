@@ -11,7 +11,7 @@ from memories.models import Memory
 from memories.services.edit import EDITED
 from memories.wordings import all_wordings, newest_wordings
 from reflections.models import StandingRule
-from reflections.rationing import Standing, ration
+from reflections.rationing import Standing, ration_each
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +48,23 @@ class Layer:
 
 def deliverable(actor: Actor, scopes: Collection[int]) -> list[Layer]:
     """The layers ``core`` and ``scope`` of what an agent of *actor* is told in *scopes*, which it may read."""
-    rules = list(StandingRule.objects.promoted_for(actor, frozenset(scopes) & actor.readable).whole())
+    asked = frozenset(scopes) & actor.readable
+    rules = list(StandingRule.objects.promoted_for(actor, asked).whole())
     memories = wordings_now(rules)
-    return [
-        layer_of(name, [rule for rule in rules if rule.layer == name], memories) for name in StandingRule.Layer.values
-    ]
+    core = [rule for rule in rules if rule.layer == StandingRule.Layer.CORE]
+    here = [[rule for rule in rules if rule not in core and _names(rule, scope)] for scope in sorted(asked)]
+    return [layer_of("core", [core], memories), layer_of("scope", here, memories)]
 
 
-def layer_of(name: str, rules: Sequence[StandingRule], memories: Mapping[UUID, Memory]) -> Layer:
-    """*rules* come from ``whole()``, *memories* from ``wordings_now``."""
-    rationed = ration(_standing(rule, memories[rule.pk]) for rule in rules)
-    found = {rule.pk: rule for rule in rules}
+def _names(rule: StandingRule, scope_id: int) -> bool:
+    return any(scope.pk == scope_id for scope in rule.scopes.all())
+
+
+def layer_of(name: str, places: Sequence[Sequence[StandingRule]], memories: Mapping[UUID, Memory]) -> Layer:
+    """Each of *places* has its own ration of its rules, which come from ``whole()``; *memories* from
+    ``wordings_now``."""
+    rationed = ration_each([_standing(rule, memories[rule.pk]) for rule in rules] for rules in places)
+    found = {rule.pk: rule for rules in places for rule in rules}
     chosen = [(id, "") for id in rationed.delivered] + list(rationed.left_out)
     return Layer(name, [Ruling(found[id], memories[id], why) for id, why in chosen])
 

@@ -90,7 +90,7 @@ def _place(
     memories: Mapping[UUID, Memory],
     bad: dict[UUID, Mapping[str, Any]],
 ) -> dict[str, Any]:
-    layer = layer_of(title, rules, memories)
+    layer = layer_of(title, [rules], memories)
     return {
         "title": title,
         "key": key,

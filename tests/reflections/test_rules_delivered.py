@@ -106,6 +106,27 @@ def test_each_layer_has_its_own_twelve_and_pinned_ones_come_first(owner, scope):
     assert second.delivered[0].rule.text == "Pinned."
 
 
+def test_each_scope_has_its_own_twelve_however_many_are_asked_for_at_once(owner, scope):
+    other = make_scope(owner)
+    for number in range(13):
+        make_rule(scope, f"Here {number:02}.", days=20 - number)
+        make_rule(other, f"There {number:02}.", days=20 - number)
+    _, layer = deliverable(person(owner), [scope.pk, other.pk])
+    assert (len(layer.delivered), len(layer.rulings)) == (24, 26)
+    assert {one.rule.text for one in layer.left_out} == {"Here 12.", "There 12."}
+    assert told(person(owner), scope, other)[1] != told(person(owner), scope)[1]
+
+
+def test_a_rule_that_one_of_its_scopes_has_no_room_for_is_told_for_the_sake_of_the_other(owner, scope):
+    other = make_scope(owner)
+    for number in range(12):
+        make_rule(scope, f"Here {number:02}.", days=20 - number)
+    make_rule(scope, "In both.", scopes=[scope, other])
+    assert "In both." not in told(person(owner), scope)[1]
+    for order in ([scope, other], [other, scope]):
+        assert told(person(owner), *order)[1].count("In both.") == 1
+
+
 def test_what_proved_most_useful_comes_first(owner, scope):
     make_rule(scope, "Some.", useful=2, days=9)
     make_rule(scope, "Most.", useful=7, days=1)
