@@ -22,6 +22,7 @@ from reflections.rule_blocks import FORMATS
 from reflections.rule_files import file_of
 from reflections.rule_forms import RevokeForm, WordingForm, wording_form
 from reflections.rule_presentation import TABS, Bad, places_of, reading_of, revoked_of, tabs_of, waiting_of
+from reflections.rule_wording import undone_in_words
 from reflections.services import rules as services
 
 
@@ -65,7 +66,7 @@ def rule_unpin(request: HttpRequest, rule_id: uuid.UUID) -> HttpResponse:
 
 @require_POST
 def rule_undo(request: HttpRequest, rule_id: uuid.UUID) -> HttpResponse:
-    return _do(request, rule_id, services.undo, "Undone.")
+    return _do(request, rule_id, services.undo, undone_in_words)
 
 
 @require_POST
@@ -86,14 +87,18 @@ def _wording(actor: Actor, rule: StandingRule, sent: Mapping[str, Any]) -> Wordi
     return wording_form(actor, rule.scope, reading_of(actor).writable, sent, row=f"sent-{rule.pk}")
 
 
-def _do(request: HttpRequest, rule_id: uuid.UUID, act: Callable[..., Any], done: str, **forms: Any) -> HttpResponse:
+type Said = str | Callable[[StandingRule], str]
+"""What is said when it is done, or how the rule as it is then is put into words."""
+
+
+def _do(request: HttpRequest, rule_id: uuid.UUID, act: Callable[..., Any], done: Said, **forms: Any) -> HttpResponse:
     """Do it and say so; a refusal keeps what was typed, and whoever comes second is told who was first."""
     actor = actor_for_request(request)
     rule, form = rule_for(actor, rule_id), next(iter(forms.values()), None)
     if form is not None and not form.is_valid():
         return _page(request, rule.state, {rule.pk: forms}, 422)
     try:
-        act(actor=actor, rule=rule, version=_version(request), **(form.cleaned_data if form else {}))
+        now = act(actor=actor, rule=rule, version=_version(request), **(form.cleaned_data if form else {}))
     except ValidationFailed as error:
         if form is None:
             raise
@@ -102,7 +107,7 @@ def _do(request: HttpRequest, rule_id: uuid.UUID, act: Callable[..., Any], done:
     except Conflict as error:
         messages.warning(request, error.message)
         return redirect("rule_list")
-    messages.success(request, done)
+    messages.success(request, done if isinstance(done, str) else done(now))
     return redirect("rule_list")
 
 

@@ -3,6 +3,7 @@
 from typing import Final
 
 from memories.models import AuditEntry
+from reflections.delivery import hindrance, wordings_now
 from reflections.models import StandingRule
 from reflections.wording import day, moment
 
@@ -30,6 +31,14 @@ def decided_already(rule: StandingRule) -> str:
     if rule.is_open or rule.state == StandingRule.State.PROMOTED:
         return f"{done} Look at it again, then decide."
     return f"{done} Nothing more was done; undo that decision if it should be another."
+
+
+def undone_in_words(rule: StandingRule) -> str:
+    """After an undo. A rule is reinstated also while its memory is retired, and then nobody is told it."""
+    if rule.is_open:
+        return "Undone. It waits again."
+    why = hindrance(wordings_now([rule])[rule.pk])
+    return f"Undone. It is a rule again, but it is not delivered. {why}" if why else "Undone. It is a rule again."
 
 
 def _last_act(rule: StandingRule) -> AuditEntry | None:

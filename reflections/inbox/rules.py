@@ -19,6 +19,7 @@ from reflections.models import StandingRule
 from reflections.querysets import StandingRuleQuerySet
 from reflections.querysets.rules import in_state
 from reflections.rule_forms import TextForm
+from reflections.rule_wording import undone_in_words
 from reflections.services import rules as services
 from reflections.wording import day
 
@@ -42,8 +43,7 @@ def _snooze(actor: Actor, row: StandingRule, version: int, asked: Mapping[str, A
 
 
 def _undo(actor: Actor, row: StandingRule, version: int, _asked: Mapping[str, Any]) -> str:
-    undone = services.undo(actor=actor, rule=row, version=version)
-    return "Undone. It waits again." if undone.is_open else "Undone. It is a rule again."
+    return undone_in_words(services.undo(actor=actor, rule=row, version=version))
 
 
 def _each(act: Act) -> BulkAct:

@@ -150,6 +150,19 @@ def test_what_was_revoked_is_made_a_rule_again(mine, scope):
     assert now_as(rule).state == "promoted"
 
 
+@pytest.mark.parametrize("way", ["rule_undo", "inbox"])
+def test_a_rule_made_again_whose_memory_is_gone_says_that_nobody_is_told_it(mine, owner, scope, way):
+    rule = make_rule(scope)
+    act(mine, "revoke", rule, reason="By mistake.")
+    services.forget(actor=person(owner), memory=rule.memory)
+    address = (
+        reverse(way, args=[rule.pk]) if way == "rule_undo" else reverse("inbox_act", args=["rule", rule.pk, "undo"])
+    )
+    said = text_of(mine.post(address, {"version": 2}, follow=True))
+    assert now_as(rule).state == "promoted"
+    assert "It is a rule again, but it is not delivered. Its memory was forgotten." in said
+
+
 def test_whoever_comes_second_is_told_who_was_first(mine, scope):
     rule = make_rule(scope)
     act(mine, "pin", rule)
@@ -193,6 +206,16 @@ def test_a_rule_that_reaches_a_scope_is_shown_there_without_the_memory_behind_it
 
 def by_hand(client, memory, **sent):
     return client.post(reverse("rule_of_memory", args=[memory.pk]), sent)
+
+
+@pytest.mark.parametrize(
+    ("make", "label"), [(make_rule, "Its standing rule"), (make_proposal, "Make this a standing rule")]
+)
+def test_the_page_of_a_memory_leads_to_its_rule_or_to_making_it_one(mine, scope, make, label):
+    memory = make(scope).memory
+    shown = Html(mine.get(reverse("memory_detail", args=[memory.pk])))
+    (link,) = shown.all("a", href=reverse("rule_of_memory", args=[memory.pk]))
+    assert link.text.strip() == label
 
 
 def test_a_memory_is_made_a_rule_from_its_own_page(mine, scope):
