@@ -328,11 +328,11 @@ def _write_target(actor: Actor, row: StandingRule, layer: str | None, scopes: Co
 def _targets(actor: Actor, row: StandingRule, scopes: Collection[int] | None) -> list[Scope]:
     """Those chosen, and where others deliver it: nobody takes a rule out of a scope that they may not write to."""
     chosen = {row.scope_id} if scopes is None else set(scopes)
-    if not chosen:
+    kept = {scope.pk for scope in row.scopes.all() if scope.pk not in actor.writable}
+    if not chosen | kept:
         raise ValidationFailed("Choose at least one scope to deliver it in.", field="scopes")
     if not chosen <= actor.writable:
         raise ValidationFailed(
             "A rule is delivered in scopes that you may write to. Choose among those.", field="scopes"
         )
-    kept = {scope.pk for scope in row.scopes.all() if scope.pk not in actor.writable}
     return list(Scope.objects.filter(pk__in=chosen | kept))
