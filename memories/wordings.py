@@ -1,7 +1,7 @@
 """The wordings of a memory: an edit is a new row, and the same memory. One query, however often it was edited."""
 
 from collections.abc import Collection
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import connection
@@ -37,7 +37,7 @@ def newest_wordings(memories: Collection[UUID]) -> dict[UUID, UUID]:
 
 
 def _walked(memories: Collection[UUID], *, earlier: bool = False, later: bool = False) -> list[_Wording]:
-    wanted = {"seeds": list(memories), "earlier": earlier, "later": later, "edited": EDITED}
+    wanted: dict[str, Any] = {"seeds": list(memories), "earlier": earlier, "later": later, "edited": EDITED}
     with connection.cursor() as cursor:
         cursor.execute(load("wordings"), wanted)
         return [_Wording(*row) for row in cursor.fetchall()]

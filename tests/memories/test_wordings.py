@@ -1,5 +1,7 @@
 """An edit is a new row and the same memory, however often it was edited."""
 
+from itertools import pairwise
+
 import pytest
 from django.utils import timezone
 
@@ -20,7 +22,7 @@ def edited(old, new, reason=EDITED):
 def chain(length):
     scope = make_scope()
     memories = [make_memory(scope=scope) for _ in range(length)]
-    for old, new in zip(memories, memories[1:], strict=False):
+    for old, new in pairwise(memories):
         edited(old, new)
     return memories
 
