@@ -1,53 +1,61 @@
-"""What became of memories after agents were given them."""
+"""What became of a memory after agents were given it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
-from django.db.models import Case, Count, Exists, OuterRef, Q, QuerySet, Sum, When
-from django.db.models.expressions import Combinable
+from django.db.models import Sum
 from django.db.models.functions import Coalesce
 
 from memories.models import Memory, Surfacing, UsageEvent
 from memories.moments import utc_midnight
+from memories.ranking import ReinforcementRule
+from memories.reinforcement import Outcome, Signal, outcomes
+from memories.services.reinforcement import events_about, signal_of
 
 LATELY_DAYS: Final = 30
-_SOURCE: Final = UsageEvent.Source
-_TAKES_BACK: Final = {_SOURCE.WITHDRAWN: 1, _SOURCE.REINSTATED: -1}
+OLDER_TOLD: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    event: UsageEvent
+    signal: Signal
+    outcome: Outcome
+
+    @property
+    def counts(self) -> bool:
+        return self.outcome == Outcome.COUNTS
 
 
 @dataclass(frozen=True, slots=True)
 class GivenLately:
-    """Of one memory in LATELY_DAYS days, of which today is one, in UTC. A report without a session stands alone."""
+    """Of one wording in LATELY_DAYS days, of which today is one, in UTC. A report without a session stands alone."""
 
     times: int
     useful: int
     misled: int
 
 
-def reports() -> QuerySet[UsageEvent]:
-    """Those that say something of a memory and were not withdrawn."""
-    taken_back = (
-        UsageEvent.objects.filter(memory=OuterRef("memory"), at=OuterRef("at"), source__in=_TAKES_BACK)
-        .values("memory")
-        .annotate(times=Sum(Case(*[When(source=source, then=by) for source, by in _TAKES_BACK.items()])))
-        .filter(times__gt=0)
-    )
-    said = UsageEvent.objects.exclude(source__in=_TAKES_BACK)
-    return said.exclude(Q(source=_SOURCE.CHALLENGE) & Exists(taken_back))
+def said_of(memory: Memory, *, now: datetime, constants: ReinforcementRule) -> list[Said]:
+    """What was said of the memory and its earlier wordings, newest first: all within the window, and the newest
+    OLDER_TOLD of what has left it."""
+    since = now - timedelta(days=constants.window_days)
+    rows = events_about(memory).select_related("user", "memory").defer("memory__content", "memory__verbatim")
+    newest = rows.order_by("-at", "-pk")
+    events = [*newest.filter(at__gte=since), *newest.filter(at__lt=since)[:OLDER_TOLD]]
+    signals = [signal_of(event) for event in events]
+    told = outcomes(signals, now=now, constants=constants)
+    return [Said(*row) for row in zip(events, signals, told, strict=True)]
 
 
-def given_lately(memory: Memory, now: datetime) -> GivenLately:
+def given_lately(memory: Memory, said: Iterable[Said], now: datetime) -> GivenLately:
+    """Of what was *said* it counts what the multiplier counts, where it was said of this wording."""
     since = utc_midnight(now, days_ago=LATELY_DAYS - 1)
     days = Surfacing.objects.filter(memory=memory, day__gte=since.date())
     times = days.aggregate(times=Coalesce(Sum("count"), 0))["times"]
-    said = reports().filter(memory=memory, at__gte=since).aggregate(useful=_voices("useful"), misled=_voices("misled"))
-    return GivenLately(times, said["useful"], said["misled"])
-
-
-def _voices(flag: str) -> Combinable:
-    """Sessions that said so, and reports that name no session."""
-    told = Q(**{flag: True})
-    return Count("session", distinct=True, filter=told & ~Q(session="")) + Count("pk", filter=told & Q(session=""))
+    counted = [one.signal for one in said if one.counts and one.event.memory_id == memory.pk and one.signal.at >= since]
+    return GivenLately(times, sum(one.useful for one in counted), sum(one.misled for one in counted))

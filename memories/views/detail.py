@@ -10,10 +10,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.timezone import localtime
 from django.views.decorators.http import require_safe
 
-from memories.access import actor_for_request, memory_for, readable_scopes
-from memories.configuration import ranking_rules
+from memories.access import Actor, actor_for_request, memory_for, readable_scopes
+from memories.configuration import ranking_rules, reinforcement_rule
 from memories.differences import difference
 from memories.doubts import open_disputes
 from memories.embedding_queue import is_embedded, stamps_in_use
@@ -21,7 +22,7 @@ from memories.headlines import headline
 from memories.history import Tie, contents, ties, trail, versions
 from memories.models import AuditEntry, Memory
 from memories.presentation import AUTHOR_WORDS, PROVENANCE_WORDS, action_words, freshness, scope_names
-from memories.usage import given_lately
+from memories.usage import given_lately, said_of
 from memories.views.used import use_of
 from memories.views.verifying import checks_of
 
@@ -58,13 +59,19 @@ def memory_detail(request: HttpRequest, memory_id: uuid.UUID) -> HttpResponse:
         "trail": acts,
         "automatic": [act for act in acts if act["scanner"]],
         "checks": checks_of(memory),
-        "use": use_of(actor, memory),
-        "given": given_lately(memory, timezone.now()),
+        **_use(actor, memory),
         "dispute": open_disputes([memory.pk]).get(memory.pk),
         "may_write": memory.scope_id in actor.writable,
         "newest": history[0] if history[0].pk != memory.pk else None,
     }
     return render(request, "memories/detail.html", context)
+
+
+def _use(actor: Actor, memory: Memory) -> dict[str, Any]:
+    now, constants = localtime(), reinforcement_rule()
+    said = said_of(memory, now=now, constants=constants)
+    use = use_of(actor, memory, said, now=now, constants=constants)
+    return {"use": use, "given": given_lately(memory, said, now)}
 
 
 def _facts(memory: Memory) -> list[dict[str, Any]]:

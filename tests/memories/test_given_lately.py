@@ -6,8 +6,11 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from memories import services
+from memories.access import actor_for_user
+from memories.ranking import REINFORCEMENT_DEFAULTS
 from memories.services.reinforcement import record_challenge, reinstate_challenge, withdraw_challenge
-from memories.usage import GivenLately, given_lately
+from memories.usage import GivenLately, given_lately, said_of
 from tests.factories import make_memory
 from tests.insights.asking import make_event, make_surfaced
 from tests.memories.pages import text_of
@@ -16,7 +19,8 @@ pytestmark = pytest.mark.django_db
 
 
 def lately(memory):
-    return given_lately(memory, timezone.now())
+    now = timezone.now()
+    return given_lately(memory, said_of(memory, now=now, constants=REINFORCEMENT_DEFAULTS), now)
 
 
 def test_the_page_says_how_often_it_was_given_and_what_was_reported(client_of, owner, scope):
@@ -60,3 +64,20 @@ def test_a_withdrawn_challenge_is_no_report_until_it_is_reinstated(owner, scope)
     assert lately(memory).misled == 0
     reinstate_challenge(memory=memory, at=at, user=owner)
     assert lately(memory).misled == 1
+
+
+def test_a_judge_that_is_not_sure_and_a_report_that_was_taken_back_are_no_reports(scope):
+    memory = make_memory(scope=scope)
+    make_event(memory, source="judge", useful=True, confidence=0.59, session="monday")
+    make_event(memory, days_ago=2, useful=True, session="tuesday")
+    make_event(memory, days_ago=1, session="tuesday")
+    assert lately(memory) == GivenLately(0, 0, 0)
+
+
+def test_a_session_that_challenged_an_earlier_wording_does_not_praise_the_later_one(owner, scope):
+    memory = make_memory(scope=scope)
+    record_challenge(memory=memory, user=owner, session="monday")
+    later = services.edit(actor=actor_for_user(owner), memory=memory, expected_version=1, content="Other words.")
+    make_event(later, useful=True, session="monday")
+    make_event(later, useful=True, session="tuesday")
+    assert lately(later) == GivenLately(0, 1, 0)

@@ -9,9 +9,11 @@ from django.utils import timezone
 from memories import services
 from memories.access import actor_for_user
 from memories.models import Reinforcement, UsageEvent
+from memories.ranking import REINFORCEMENT_DEFAULTS
 from memories.services.edit import EDITED
 from memories.services.reinforcement import record_challenge, roll_up, roll_up_all, set_promoted
 from memories.services.signals import Verdict, mark_used, record_judgement
+from memories.usage import said_of
 from tests.factories import make_memory, make_scope, make_user
 from tests.memories.pages import text_of
 
@@ -124,3 +126,15 @@ def test_the_page_asks_as_often_for_many_signals_as_for_one(client_of, owner, sc
     with django_assert_max_num_queries(len(first)):
         answer = client.get(address)
     assert text_of(answer).count("Report: useful") == 50
+
+
+def test_of_what_left_the_window_the_newest_is_read_and_the_rest_is_not(client_of, owner, scope):
+    memory, long_ago = make_memory(scope=scope), timezone.now() - timedelta(days=200)
+    UsageEvent.objects.bulk_create(
+        UsageEvent(memory=memory, at=long_ago - timedelta(days=day), source="direct", useful=True) for day in range(60)
+    )
+    said = said_of(memory, now=timezone.now(), constants=REINFORCEMENT_DEFAULTS)
+    assert [one.signal.at for one in said] == [long_ago - timedelta(days=day) for day in range(50)]
+    mark_used(actor=actor_for_user(owner), memory=memory, useful=True, session="s-1")
+    page = shown(client_of, owner, memory)
+    assert "The newest 51 signals, of which 1 counts" in page
