@@ -13,12 +13,13 @@ from typing import Any, Final
 from django.db import connection
 
 from insights.sql import load
+from memories import sql
 from memories.access import Actor, readable_scopes
+from memories.configuration import reinforcement_rule
 from memories.models import Scope
 from memories.moments import utc_midnight
 from memories.presentation import scope_names
 from memories.services.accesses import ACTIVITY_DAYS
-from memories.usage import reports
 
 JUDGED_NEEDED: Final = 25
 DAYS: Final = 30
@@ -67,7 +68,7 @@ class RecallQuality:
 
 
 def recall_quality(*, actor: Actor, scope: Scope | None = None, days: int = DAYS, now: datetime) -> RecallQuality:
-    """Of all the actor may read, or of one readable *scope*. Three queries, however much is stored."""
+    """Of all the actor may read, or of one readable *scope*. Four queries, however much is stored."""
     readable = readable_scopes(actor)
     chosen = [row.pk for row in readable if scope is None or row.pk == scope.pk]
     period = _Period(now, days)
@@ -109,13 +110,17 @@ def _share(part: int, whole: int) -> float | None:
 
 
 def _counted(actor: Actor, scope: Scope | None, scopes: list[int], period: _Period) -> dict[str, Any]:
-    # No scope has the key 0: of an empty list Django makes no statement at all.
-    said = reports().filter(at__gte=period.since, memory__scope_id__in=scopes or [0])
-    statement, parameters = said.values("memory_id", "useful", "misled", "relevant").query.sql_with_params()
-    log: list[Any] = [actor.user.pk, period.log_since, _is_everywhere(actor, scope), scopes, scopes]
+    values: dict[str, Any] = {
+        "first_day": period.since.date(),
+        "since": period.since,
+        "scopes": scopes,
+        "judge_minimum": reinforcement_rule().judge_minimum,
+        "user": actor.user.pk,
+        "log_since": period.log_since,
+        "everywhere": _is_everywhere(actor, scope),
+    }
     with connection.cursor() as cursor:
-        whole = load("recall_quality").format(reports=statement)
-        cursor.execute(whole, [period.since.date(), scopes, *parameters, *log])
+        cursor.execute(load("recall_quality").format(voices=sql.load("voices")), values)
         names = [column.name for column in cursor.description]
         return dict(zip(names, cursor.fetchone(), strict=True))
 

@@ -1,31 +1,51 @@
 -- One row: what agents were given of some scopes in a period, what became of it, and what one person's agents asked there.
--- The placeholder takes the query of the reports that stand, so that "stands" is defined in one place.
+-- The placeholder takes the voices of sessions, so that what counts is defined in one place; each wording has its own.
 -- A memory counts as useful or misleading only among those given in the period, so that no share passes 1.
-WITH surfaced AS MATERIALIZED (
+WITH recent AS MATERIALIZED (
+    SELECT e.id, e.memory_id, e.at, e.source, e.session, e.confidence, e.relevant,
+        2 * e.misled::int + e.useful::int AS verdict
+    FROM usage_event e
+    JOIN memories m ON m.id = e.memory_id
+    WHERE e.at >= %(since)s AND m.scope_id = ANY (%(scopes)s::bigint[])
+),
+carried (origin, target) AS (
+    SELECT DISTINCT memory_id, memory_id FROM recent
+),
+{voices}
+surfaced AS MATERIALIZED (
     SELECT s.memory_id, sum(s.count) AS times
     FROM memory_surfacing s
     JOIN memories m ON m.id = s.memory_id
-    WHERE s.day >= %s AND m.scope_id = ANY (%s::bigint[])
+    WHERE s.day >= %(first_day)s AND m.scope_id = ANY (%(scopes)s::bigint[])
     GROUP BY s.memory_id
 ),
+heard AS MATERIALIZED (
+    SELECT spoken.target AS memory_id, spoken.verdict FROM spoken JOIN surfaced ON surfaced.memory_id = spoken.target
+),
 said AS MATERIALIZED (
-    {reports}
+    SELECT s.relevant
+    FROM recent s
+    LEFT JOIN withdrawn w ON s.source = 'challenge' AND w.target = s.memory_id AND w.at = s.at
+    WHERE s.source NOT IN ('withdrawn', 'reinstated')
+        AND w.target IS NULL
+        AND NOT (s.source = 'judge' AND s.confidence < %(judge_minimum)s)
 ),
 asked AS MATERIALIZED (
     SELECT *
     FROM recall_activity
-    WHERE user_id = %s AND sort = 'recall' AND at >= %s AND (%s OR scopes && %s::bigint[])
+    WHERE user_id = %(user)s AND sort = 'recall' AND at >= %(log_since)s
+        AND (%(everywhere)s OR scopes && %(scopes)s::bigint[])
 ),
 given AS MATERIALIZED (
     SELECT one.age, one.reinforced
     FROM asked, unnest(asked.memories, asked.ages, asked.reinforced) AS one(memory_id, age, reinforced)
-    JOIN memories m ON m.id = one.memory_id AND m.scope_id = ANY (%s::bigint[])
+    JOIN memories m ON m.id = one.memory_id AND m.scope_id = ANY (%(scopes)s::bigint[])
 )
 SELECT
     (SELECT count(*) FROM surfaced) AS surfaced,
     (SELECT coalesce(sum(times), 0)::bigint FROM surfaced) AS times,
-    (SELECT count(DISTINCT memory_id) FROM said JOIN surfaced USING (memory_id) WHERE useful) AS useful,
-    (SELECT count(DISTINCT memory_id) FROM said JOIN surfaced USING (memory_id) WHERE misled) AS misled,
+    (SELECT count(DISTINCT memory_id) FROM heard WHERE verdict = 1) AS useful,
+    (SELECT count(DISTINCT memory_id) FROM heard WHERE verdict = 2) AS misled,
     (SELECT count(*) FROM said) AS reports,
     (SELECT count(*) FROM said WHERE relevant IS NOT NULL) AS judged,
     (SELECT count(*) FROM said WHERE relevant) AS relevant,

@@ -72,12 +72,16 @@ def roll_up_all(*, now: datetime, scope: Scope | None = None) -> RolledUp:
     """
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT set_config('work_mem', %s, true)", [ROLL_UP_MEMORY])
-        cursor.execute(load("roll_up"), what_to_roll_up(now=now, scope=scope))
+        cursor.execute(roll_up_statement(), what_to_roll_up(now=now, scope=scope))
         return RolledUp(*cursor.fetchone())
 
 
+def roll_up_statement() -> str:
+    return load("roll_up").format(voices=load("voices"))
+
+
 def what_to_roll_up(*, now: datetime, scope: Scope | None) -> dict[str, Any]:
-    """The parameters of ``roll_up.sql``."""
+    """The parameters of ``roll_up_statement``."""
     constants = reinforcement_rule()
     return asdict(constants) | {
         "since": now - timedelta(days=constants.window_days),

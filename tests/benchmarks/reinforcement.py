@@ -16,9 +16,8 @@ from memories.models import Memory, Scope, User
 from memories.models.memory import content_hash
 from memories.services import people
 from memories.services.edit import EDITED
-from memories.services.reinforcement import ROLL_UP_MEMORY, RolledUp, roll_up_all, what_to_roll_up
+from memories.services.reinforcement import ROLL_UP_MEMORY, RolledUp, roll_up_all, roll_up_statement, what_to_roll_up
 from memories.services.signals import mark_used
-from memories.sql import load
 from tests.benchmarks import databases
 from tests.benchmarks.corpus import Tell
 
@@ -142,7 +141,7 @@ def _plan() -> str:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT set_config('work_mem', %s, true)", [ROLL_UP_MEMORY])
         cursor.execute(
-            f"EXPLAIN (ANALYZE, COSTS OFF, BUFFERS OFF) {load('roll_up')}",
+            f"EXPLAIN (ANALYZE, COSTS OFF, BUFFERS OFF) {roll_up_statement()}",
             what_to_roll_up(now=timezone.now(), scope=None),
         )
         lines = [row[0] for row in cursor.fetchall()]
