@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from django.urls import reverse
 from django.utils import timezone
 
 from memories.access import Actor
+from memories.configuration import reinforcement_rule
 from memories.models import Memory, UsageEvent
 from memories.presentation import STATE_BADGES, author_of
+from memories.reinforcement import Outcome, outcomes
+from memories.services.reinforcement import signal_of
 from reflections import configuration
 from reflections.delivery import has_changed, hindrance, wordings_now, wordings_of
 from reflections.forms import SnoozeForm
@@ -39,7 +42,7 @@ def of_rule(actor: Actor, row: StandingRule, query: str, bad: Mapping[str, Any])
             {"label": "Scope", "text": row.scope.slug},
         ],
         "memory": _memory(row, memory),
-        "sessions": sessions_of(row.memory),
+        "sessions": sessions_of(row.memory, row.proposed_at),
         "state": state,
         "undo_label": _undo_label(row),
         "decider": row.decided_by.get_username() if row.decided_by else "",
@@ -78,13 +81,11 @@ def _memory(row: StandingRule, memory: Memory) -> dict[str, Any]:
     }
 
 
-def sessions_of(memory: Memory) -> list[dict[str, Any]]:
-    """The sessions that called the memory useful, in whatever wording of its scope, each at its last time; newest
-    first."""
-    wordings = UsageEvent.objects.filter(memory__in=wordings_of(memory), memory__scope=memory.scope_id)
-    rows = wordings.filter(useful=True).exclude(session="")
-    newest = rows.order_by("session", "-at", "-pk").distinct("session").select_related("user")
-    found = sorted(newest, key=lambda event: event.at, reverse=True)[:MOST_SESSIONS]
+def sessions_of(memory: Memory, proposed_at: datetime | None = None) -> list[dict[str, Any]]:
+    """The sessions whose one voice is that the memory is useful, in whatever wording of its scope; newest first. What
+    had left the window when the rule was proposed, or has by now where none is, is not listed."""
+    praise = _praise(memory, proposed_at or timezone.now())
+    found = [event for event in praise if event.memory.scope_id == memory.scope_id][:MOST_SESSIONS]
     agents = _agents([event.session for event in found], memory.scope_id)
     return [
         {
@@ -96,6 +97,17 @@ def sessions_of(memory: Memory) -> list[dict[str, Any]]:
         }
         for event in found
     ]
+
+
+def _praise(memory: Memory, at: datetime) -> list[UsageEvent]:
+    """Newest first, one a session."""
+    constants = reinforcement_rule()
+    since = at - timedelta(days=constants.window_days)
+    said = UsageEvent.objects.filter(memory__in=wordings_of(memory), at__gte=since).order_by("-at", "-pk")
+    events = list(said.select_related("user", "memory").defer("memory__content", "memory__verbatim"))
+    told = outcomes([signal_of(event) for event in events], now=at, constants=constants)
+    counted = [event for event, outcome in zip(events, told, strict=True) if outcome == Outcome.COUNTS]
+    return [event for event in counted if event.useful and event.session]
 
 
 def _agents(sessions: list[str], scope_id: int) -> dict[str, str]:

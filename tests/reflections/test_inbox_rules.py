@@ -81,6 +81,17 @@ def test_the_evidence_names_the_sessions_that_found_it_useful_when_and_by_whom(m
     assert "stranger" not in said
 
 
+def test_the_evidence_leaves_out_a_session_that_took_its_praise_back_and_a_judge_that_was_not_sure(mine, scope):
+    rule = make_proposal(scope)
+    useful(rule.memory, "monday", "tuesday", days=2)
+    useful(rule.memory, "tuesday", useful=False, misled=True)
+    useful(rule.memory, "friday", source="judge", confidence=0.59)
+    useful(rule.memory, "sunday", days=91)
+    said = text_of(shown(mine, rule))
+    assert "monday said so" in said
+    assert not [session for session in ("tuesday", "friday", "sunday") if session in said]
+
+
 def test_what_lies_in_a_scope_that_the_reader_may_not_read_is_counted_and_not_named(client_of, owner, scope):
     private = make_scope(owner, slug="private-plans")
     rule = make_rule(scope, scopes=[scope, private])
