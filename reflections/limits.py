@@ -33,6 +33,7 @@ HYGIENE_LIMITS: Final = Limits(
     {
         "pair_days": Number(1, 3650, whole=True),
         "pair_cosine": _SHARE,
+        "pair_cosine_alike": _SHARE,
         "pair_candidates": Number(1, 20, whole=True),
         "pair_most": Number(1, 10000, whole=True),
         "same_session_cosine": _SHARE,

@@ -30,22 +30,35 @@ _OF_THE_CALENDAR: Final = frozenset(
 def named_apart(one: str, another: str) -> bool:
     """Whether two sentences say the same of differently named things."""
     ours, theirs = _WORD.findall(one), _WORD.findall(another)
-    plain, other_plain = [word.casefold() for word in ours], [word.casefold() for word in theirs]
-    if not _could_share_a_shape(plain, other_plain):
-        return False
-    edits = SequenceMatcher(None, plain, other_plain, autojunk=False).get_opcodes()
-    shared = sum(end - start for op, start, end, _, _ in edits if op == "equal")
-    if not _is_one_shape(shared, plain, other_plain):
-        return False
     return any(
         op == "replace" and _holds_a_name(ours, start, end) and _holds_a_name(theirs, begin, stop)
-        for op, start, end, begin, stop in edits
+        for op, start, end, begin, stop in _edits_of_one_shape(ours, theirs)
     )
+
+
+def of_one_shape(one: str, another: str) -> bool:
+    """Whether two sentences are one but for a few words."""
+    return bool(_edits_of_one_shape(_WORD.findall(one), _WORD.findall(another)))
 
 
 def texts_named_apart(one: Sequence[str], another: Sequence[str]) -> bool:
     """Whether a sentence of one text and one of another are ``named_apart``."""
     return any(named_apart(ours, theirs) for ours, theirs in product(islice(one, _READ), islice(another, _READ)))
+
+
+def texts_of_one_shape(one: Sequence[str], another: Sequence[str]) -> bool:
+    """Whether a sentence of one text and one of another are ``of_one_shape``."""
+    return any(of_one_shape(ours, theirs) for ours, theirs in product(islice(one, _READ), islice(another, _READ)))
+
+
+def _edits_of_one_shape(one: Sequence[str], another: Sequence[str]) -> list[tuple[str, int, int, int, int]]:
+    """What leads from one sentence to the other; empty where they are equal, or of two shapes."""
+    plain, other_plain = [word.casefold() for word in one], [word.casefold() for word in another]
+    if not _could_share_a_shape(plain, other_plain):
+        return []
+    edits = SequenceMatcher(None, plain, other_plain, autojunk=False).get_opcodes()
+    shared = sum(end - start for op, start, end, _, _ in edits if op == "equal")
+    return list(edits) if _is_one_shape(shared, plain, other_plain) else []
 
 
 def _could_share_a_shape(one: Sequence[str], another: Sequence[str]) -> bool:

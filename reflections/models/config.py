@@ -53,6 +53,10 @@ class HygieneConfig(models.Model):
     id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
     pair_days = models.PositiveSmallIntegerField(default=7, help_text="Pair scan: memories written in so many days.")
     pair_cosine = models.FloatField(default=0.78, help_text="Pair scan: similarity from which two are compared.")
+    pair_cosine_alike = models.FloatField(
+        default=0.70,
+        help_text="Pair scan, with a model: the same of two of one shape or about one named thing.",
+    )
     pair_candidates = models.PositiveSmallIntegerField(default=3, help_text="Pair scan: the nearest of each memory.")
     pair_most = models.PositiveSmallIntegerField(
         default=100, help_text="Pair scan: pairs left for a person in one run."
@@ -98,6 +102,7 @@ class HygieneConfig(models.Model):
             models.CheckConstraint(condition=Q(id=1), name="hygiene_config_single_row"),
             models.CheckConstraint(
                 condition=Q(pair_cosine__gte=0, pair_cosine__lte=1)
+                & Q(pair_cosine_alike__gte=0, pair_cosine_alike__lte=1)
                 & Q(loop_cosine__gte=0, loop_cosine__lte=1)
                 & Q(duplicate_confidence__gte=0, duplicate_confidence__lte=1)
                 & Q(supersedes_confidence__gte=0, supersedes_confidence__lte=1)

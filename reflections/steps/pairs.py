@@ -12,13 +12,13 @@ from django.utils import timezone
 from memories.embedding_queue import waiting
 from memories.models import Memory, Scope
 from reflections import configuration
+from reflections.comparable import Comparable, comparable
 from reflections.eligible import current_stamp
-from reflections.ladder import Action, Decision, Pair, decide
+from reflections.ladder import Action, Decision, decide
 from reflections.models import Dispute, HygieneConfig, Judged, Watermark
-from reflections.nearest import Near, nearest_pairs
+from reflections.nearest import nearest_pairs
 from reflections.presentation import counted
 from reflections.services import asking
-from reflections.services.disputes import pair_of
 from reflections.services.progress import Progress
 from reflections.steps.bench import Bench
 from zeromemory.llm import ModelRejected
@@ -45,7 +45,7 @@ def work(scope: Scope, progress: Progress) -> None:
 def survey(scope: Scope) -> str:
     rule, found = configuration.hygiene(), 0
     for subjects in batched(subjects_of(scope, rule), SUBJECTS_AT_ONCE):
-        found += len(unknown_pairs(subjects, rule))
+        found += sum(1 for _ in pairs_to_compare(scope, subjects, rule))
     return f"would compare {counted(found, 'pair')} of memories that lie near each other"
 
 
@@ -64,12 +64,14 @@ def horizon(scope: Scope) -> datetime:
     return min(until, first_waiting - timedelta(microseconds=1)) if first_waiting else until
 
 
-def unknown_pairs(subjects: Sequence[UUID], rule: HygieneConfig) -> list[Near]:
-    """Each pair once, without those that were queued or judged before."""
-    near = nearest_pairs(subjects, stamp=current_stamp(), cosine=rule.pair_cosine, nearest=rule.pair_candidates)
+def pairs_to_compare(scope: Scope, subjects: Sequence[UUID], rule: HygieneConfig) -> Iterator[Comparable]:
+    """Each pair once, without those that were queued or judged before. Where there is no judge, none is further apart
+    than ``pair_cosine``: it would only wait."""
+    lowest = min(rule.pair_cosine, rule.pair_cosine_alike) if asking.is_model_configured() else rule.pair_cosine
+    near = nearest_pairs(subjects, stamp=current_stamp(), cosine=lowest, nearest=rule.pair_candidates)
     pairs = {pair.ends: pair for pair in near}
     known = Dispute.objects.known_pairs(subjects) | judged_pairs(subjects)
-    return [pair for ends, pair in pairs.items() if ends not in known]
+    return comparable(scope, [pair for ends, pair in pairs.items() if ends not in known], rule)
 
 
 def judged_pairs(subjects: Sequence[UUID]) -> set[tuple[UUID, UUID]]:
@@ -87,52 +89,51 @@ class Scan:
         self.parked = 0
 
     def look_at(self, subjects: Sequence[UUID]) -> None:
-        for near, one, another in self._memories(unknown_pairs(subjects, self.rule)):
+        for found in pairs_to_compare(self.scope, subjects, self.rule):
             if self.is_full:
                 return
-            self._settle(near, one, another)
+            self._settle(found)
 
     @property
     def is_full(self) -> bool:
         return self.parked >= self.rule.pair_most
 
-    def _memories(self, pairs: Sequence[Near]) -> Iterator[tuple[Near, Memory, Memory]]:
-        ids = {memory_id for near in pairs for memory_id in (near.subject, near.other)}
-        rows = Memory.objects.live().select_related("scope").prefetch_related("entities").in_bulk(ids)
-        for near in pairs:
-            if near.subject in rows and near.other in rows:
-                yield near, rows[near.subject], rows[near.other]
-
-    def _settle(self, near: Near, one: Memory, another: Memory) -> None:
-        pair = pair_of(one, another, cosine=near.cosine, known=False)
-        decision = decide(pair, thresholds=self.bench.thresholds)
-        if decision.action == Action.NOTHING:
+    def _settle(self, found: Comparable) -> None:
+        decision = decide(found.pair, thresholds=self.bench.thresholds)
+        if decision.action == Action.JUDGE and self.has_judge:
+            self._judge(found, decision)
+            return
+        # Only a judge opens anything about two that lie further apart.
+        if decision.action == Action.NOTHING or not found.is_near:
             self.progress.count(found=1, skipped=1)
             return
-        if decision.action == Action.JUDGE and self.has_judge:
-            self._judge(near, one, another, pair, decision)
-            return
-        self._park(one, another, decision)
+        self._park(found, decision)
 
-    def _judge(self, near: Near, one: Memory, another: Memory, pair: Pair, unjudged: Decision) -> None:
+    def _judge(self, found: Comparable, unjudged: Decision) -> None:
         """Raises ModelError where the model does not answer; an answer that cannot be used leaves it to a person."""
         try:
-            judgement = self.bench.judge(one, another)
+            judgement = self.bench.judge(found.one, found.another)
         except ModelRejected as error:
-            self.progress.count(failed=1)
-            self._park(one, another, unjudged, rationale=f"The model was asked and gave no usable answer. {error}")
+            self._without_an_answer(found, unjudged, error)
             return
-        self.bench.settle(pair, one, another, judgement)
-        low, high = near.ends
-        verdict = judgement.verdict
-        Judged.objects.get_or_create(
-            scanner=JOB,
-            low_id=low,
-            high_id=high,
-            defaults={"verdict": verdict.relation, "confidence": verdict.confidence, "model": judgement.model},
-        )
+        self.bench.settle(found.pair, found.one, found.another, judgement)
+        self._note(found, judgement.verdict.relation, judgement.verdict.confidence, judgement.model)
 
-    def _park(self, one: Memory, another: Memory, decision: Decision, *, rationale: str = "") -> None:
+    def _without_an_answer(self, found: Comparable, unjudged: Decision, error: ModelRejected) -> None:
+        self.progress.count(failed=1)
+        if found.is_near:
+            self._park(found, unjudged, rationale=f"The model was asked and gave no usable answer. {error}")
+            return
+        self.progress.count(found=1, skipped=1)
+        self._note(found, "rejected", 0, asking.model_name())
+
+    def _note(self, found: Comparable, verdict: str, confidence: float, model: str) -> None:
+        """So that nobody is asked again."""
+        low, high = found.near.ends
+        told = {"verdict": verdict, "confidence": confidence, "model": model}
+        Judged.objects.get_or_create(scanner=JOB, low_id=low, high_id=high, defaults=told)
+
+    def _park(self, found: Comparable, decision: Decision, *, rationale: str = "") -> None:
         """What no judge decided; of that a person looks at so much in one run."""
-        dispute = self.bench.carry_out(one, another, decision, rationale=rationale)
+        dispute = self.bench.carry_out(found.one, found.another, decision, rationale=rationale)
         self.parked += decision.action == Action.JUDGE and dispute is not None

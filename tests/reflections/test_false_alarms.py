@@ -33,6 +33,7 @@ def judged(relation):
     return answer({"relation": relation, "confidence": 0.9, "rationale": "As it was told to say."})
 
 
+@pytest.mark.behaviour("F22")
 @pytest.mark.parametrize("cosine", [0.78, WIDER])
 def test_without_a_model_jargon_and_negations_disturb_nobody(owner, cosine):
     HygieneConfig.objects.update_or_create(id=1, defaults={"pair_cosine": cosine})
@@ -48,7 +49,15 @@ def test_without_a_model_nothing_is_called_a_contradiction(owner):
     assert Memory.objects.live().count() == 40
 
 
-@pytest.mark.parametrize(("cosine", "least"), [(0.78, 14), (WIDER, 18)])
+@pytest.mark.behaviour("F22")
+def test_with_a_model_that_contradicts_everything_jargon_and_negations_still_disturb_nobody(owner, model_server):
+    model_server.always(judged("contradiction"))
+    scanned(owner, UNRELATED + DENSE)
+    assert Dispute.objects.count() == ModelCall.objects.count() <= 0.02 * len(UNRELATED + DENSE)
+
+
+@pytest.mark.behaviour("F22")
+@pytest.mark.parametrize(("cosine", "least"), [(0.78, 17), (WIDER, 18)])
 def test_so_many_true_contradictions_are_shown_to_a_judge_and_queued_as_it_says(owner, model_server, cosine, least):
     HygieneConfig.objects.update_or_create(id=1, defaults={"pair_cosine": cosine})
     model_server.always(judged("contradiction"))
@@ -66,6 +75,7 @@ def test_what_the_judge_calls_compatible_disturbs_nobody(owner, model_server):
     assert not Dispute.objects.exists()
 
 
+@pytest.mark.behaviour("F22")
 def test_both_sentences_stand_side_by_side_in_the_inbox(owner, model_server, client_of):
     pair = CONTRADICTING[1]
     model_server.always(judged("contradiction"))
