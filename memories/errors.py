@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from memories.secret_shapes import masked
+
 
 class ZeroMemoryError(Exception):
-    """Base of all errors with a stable ``code``, a sentence and, where one is to blame, a ``field``."""
+    """Base of all errors with a stable ``code``, a sentence and, where one is to blame, a ``field``.
+
+    What it quotes of a caller's words is quoted without the secrets in them.
+    """
 
     code = "internal"
     status = 500
 
     def __init__(self, message: str, *, field: str | None = None) -> None:
-        super().__init__(message)
-        self.message = message
-        self.field = field
+        self.message = masked(message)
+        super().__init__(self.message)
+        self.field = field and masked(field)
 
 
 class ValidationFailed(ZeroMemoryError):

@@ -26,7 +26,7 @@ from memories.models.memory import new_id
 from memories.querysets import MemoryQuerySet
 from memories.selection import Selection
 from memories.services import audit
-from memories.services.validation import check_free_text
+from memories.services.validation import check_line
 from memories.services.writing import require_scope, writing
 
 BATCH: Final = 200
@@ -48,7 +48,7 @@ def forget_many(*, actor: Actor, selection: Selection, expected: int, reason: st
 
     Raises Conflict, with nothing changed, when the number is another by now, or nothing matches.
     """
-    check_free_text(reason, "reason")
+    check_line(reason, "reason")
     require_scope(actor, selection.scope)
     found = list(selection.forgettable().order_by("pk").values_list("pk", flat=True))
     if len(found) != expected:

@@ -9,12 +9,12 @@ from memories.errors import Conflict, ValidationFailed
 from memories.models import Link, Memory
 from memories.models.memory import LOOPS
 from memories.services import audit
-from memories.services.validation import check_free_text, check_line
+from memories.services.validation import check_line
 from memories.services.writing import locked, refuse_twin, take_turns, writing
 
 
 def forget(*, actor: Actor, memory: Memory, reason: str = "") -> Memory:
-    check_free_text(reason, "reason")
+    check_line(reason, "reason")
     with writing():
         memory = locked(actor, memory)
         if memory.invalidated_at:
@@ -42,8 +42,8 @@ def close(*, actor: Actor, memory: Memory, reason: str = "", evidence: str = "")
 
 
 def _closing_words(reason: str, evidence: str) -> str:
-    check_free_text(reason, "reason")
-    check_free_text(evidence, "evidence")
+    check_line(reason, "reason")
+    check_line(evidence, "evidence")
     because = f"{reason} (shown by: {evidence})" if reason and evidence else reason or evidence
     check_line(because, "reason")
     return because
@@ -61,7 +61,7 @@ def restore(*, actor: Actor, memory: Memory, reason: str = "") -> Memory:
     Raises Conflict when it is not retired, or when a live one says exactly the same. Imports keep rows of one text
     apart that were apart where they came from, so a row with an external id comes back beside its twin.
     """
-    check_free_text(reason, "reason")
+    check_line(reason, "reason")
     with writing():
         take_turns(memory.scope_id, "content", memory.content_sha256)
         memory = locked(actor, memory)
@@ -118,7 +118,7 @@ def _bring_back(actor: Actor, memory: Memory, reason: str, *, updated_at: dateti
 
 def supersede(*, actor: Actor, memory: Memory, replacement: Memory, reason: str = "") -> Memory:
     """Retire *memory* in favour of a live *replacement*; the actor must be able to write to both."""
-    check_free_text(reason, "reason")
+    check_line(reason, "reason")
     with writing():
         # In the order of their ids, so that two people superseding a pair both ways cannot deadlock.
         rows = {row.pk: locked(actor, row) for row in sorted((memory, replacement), key=lambda row: row.pk)}

@@ -19,7 +19,7 @@ from memories.models import Link, Memory, UsageEvent, User
 from memories.models.memory import AuthorKind
 from memories.reinforcement import Standing
 from memories.services.reinforcement import roll_up_with_later, standing_of
-from memories.services.validation import LinkSpec, check_free_text
+from memories.services.validation import LinkSpec, check_line
 from memories.services.writing import writing
 
 logger = logging.getLogger(__name__)
@@ -66,7 +66,7 @@ def mark_used(
 
 
 def _check_report(actor: Actor, useful: bool, misled: bool, session: str) -> None:
-    check_free_text(session, "session")
+    check_line(session, "session")
     if useful and misled:
         raise ValidationFailed("A memory that misled was not useful: say one of the two.", field="misled")
     if actor.token is not None and not actor.token.can_write:
@@ -106,7 +106,7 @@ def record_judgement(*, session: str, verdicts: Sequence[Verdict], user: User | 
 
 
 def _check_judgement(session: str, verdicts: Sequence[Verdict]) -> None:
-    check_free_text(session, "session")
+    check_line(session, "session")
     if not session.strip():
         raise ValidationFailed("Name the session that was judged.", field="session")
     if any(not 0 <= one.confidence <= 1 for one in verdicts):

@@ -102,13 +102,8 @@ def check_line(text: str, field: str) -> None:
         raise ValidationFailed(f"The {name} may have at most {LENGTHS[field]} characters.", field=field)
 
 
-def check_free_text(text: str, field: str) -> None:
-    """A line that somebody types beside a memory: no secrets either."""
-    check_line(text, field)
-    guard.refuse_secrets(text, field)
-
-
 def check_storable(text: Any, field: str) -> None:
+    """Every text that is stored passes here: one that is no text, cannot be stored or holds a secret is refused."""
     if not isinstance(text, str):
         raise ValidationFailed(f"The {field.replace('_', ' ')} must be text.", field=field)
     if UNSTORABLE.search(text):
@@ -116,6 +111,7 @@ def check_storable(text: Any, field: str) -> None:
             f"The {field.replace('_', ' ')} holds a NUL or half of a surrogate pair, which no text may. Remove it.",
             field=field,
         )
+    guard.refuse_secrets(text, field)
 
 
 def check_entities(entities: Sequence[EntitySpec]) -> None:

@@ -11,7 +11,7 @@ from memories.errors import Conflict
 from memories.looks import is_fast
 from memories.models import Memory, Verification
 from memories.services import audit
-from memories.services.validation import check_free_text
+from memories.services.validation import check_line
 from memories.services.writing import locked, writing
 
 Verdict, Method = Verification.Verdict, Verification.Method
@@ -24,8 +24,8 @@ def verify(*, actor: Actor, memory: Memory, note: str = "", source: str = "") ->
     Neither version nor dates nor score of the memory move. Raises NotFound, Forbidden, ValidationFailed also for a
     secret in the texts, and Conflict for a memory that is retired.
     """
-    check_free_text(note, "reason")
-    check_free_text(source, "evidence")
+    check_line(note, "reason")
+    check_line(source, "evidence")
     with writing():
         memory = locked(actor, memory)
         if memory.invalidated_at:

@@ -14,7 +14,7 @@ from memories.models.memory import AuthorKind, content_hash
 from memories.services.audit import record
 from memories.services.lifecycle import forget
 from memories.services.remember import Remembered, remember
-from memories.services.validation import MOST_ENTITIES, LinkSpec, check_free_text
+from memories.services.validation import MOST_ENTITIES, LinkSpec, check_line
 from memories.services.writing import writing
 from reflections import configuration
 from reflections.models import Candidate
@@ -64,7 +64,7 @@ def approve(
 def dismiss(*, actor: Actor, candidate: Candidate, version: int, reason: str = "") -> Candidate:
     """Never to be proposed again: the episodes stay members of this candidacy."""
     reason = reason.strip()
-    check_free_text(reason, "reason")
+    check_line(reason, "reason")
     with writing():
         row = _open_row(actor, candidate, version)
         _decide(row, State.DISMISSED, actor, reason=reason)

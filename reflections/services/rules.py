@@ -7,11 +7,10 @@ from django.utils import timezone
 
 from memories.access import Actor, require_write
 from memories.errors import Conflict, Forbidden, NotFound, ValidationFailed
-from memories.guard import refuse_secrets
 from memories.models import Memory, Reinforcement, Scope
 from memories.services.audit import record
 from memories.services.reinforcement import set_promoted
-from memories.services.validation import check_free_text, check_storable
+from memories.services.validation import check_line, check_storable
 from memories.services.writing import locked, writing
 from reflections import configuration
 from reflections.access import NO_RULE
@@ -74,7 +73,7 @@ def make_rule(
 def dismiss(*, actor: Actor, rule: StandingRule, version: int, reason: str = "") -> StandingRule:
     """Never to be proposed again, in whatever wording."""
     reason = reason.strip()
-    check_free_text(reason, "reason")
+    check_line(reason, "reason")
     with writing():
         row = _open_row(actor, rule, version)
         _decide(row, State.DISMISSED, actor, reason=reason)
@@ -100,7 +99,7 @@ def snooze(*, actor: Actor, rule: StandingRule, version: int, until: datetime | 
 def revoke(*, actor: Actor, rule: StandingRule, version: int, reason: str) -> StandingRule:
     """No rule any more, for a *reason*; the multiplier of its memory is again what its signals amount to."""
     reason = reason.strip()
-    check_free_text(reason, "reason")
+    check_line(reason, "reason")
     if is_blank(reason):
         raise ValidationFailed("Say why this is no rule any more: those who relied on it will ask.", field="reason")
     with writing():
@@ -304,7 +303,6 @@ def _checked(text: str) -> str:
     # Browsers send a textarea's lines with CRLF.
     text = text.replace("\r\n", "\n").strip()
     check_storable(text, "text")
-    refuse_secrets(text, "text")
     if is_blank(text):
         raise ValidationFailed("Write the rule: its text is empty.", field="text")
     if len(text) > LONGEST:

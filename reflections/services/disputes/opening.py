@@ -8,7 +8,7 @@ from memories.errors import Conflict, ValidationFailed
 from memories.models import Memory
 from memories.services.audit import record
 from memories.services.reinforcement import record_challenge
-from memories.services.validation import check_free_text, check_storable
+from memories.services.validation import check_line, check_storable
 from memories.services.writing import locked, take_turns, writing
 from reflections.models import Dispute
 from reflections.models.disputes import EVIDENCE_LENGTH, PAIR_TYPES, RATIONALE_LENGTH, SINGLE_TYPES
@@ -150,9 +150,8 @@ def _check_pair(one: Memory, another: Memory, type: str) -> None:
 
 
 def _check_challenge(reason: str, evidence: str, session: str) -> None:
-    check_free_text(reason, "reason")
-    check_free_text(session, "session")
+    check_line(reason, "reason")
+    check_line(session, "session")
     check_storable(evidence, "evidence")
     if len(evidence) > EVIDENCE_LENGTH:
         raise ValidationFailed(f"The evidence may have at most {EVIDENCE_LENGTH} characters.", field="evidence")
-    guard.refuse_secrets(evidence, "evidence")

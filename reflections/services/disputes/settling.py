@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-from memories import guard
 from memories.access import Actor
 from memories.entities import EntitySpec
 from memories.errors import Conflict, ValidationFailed
@@ -19,7 +18,7 @@ from memories.services.audit import record
 from memories.services.edit import edit
 from memories.services.reinforcement import withdraw_challenge
 from memories.services.remember import remember
-from memories.services.validation import MOST_ENTITIES, check_free_text, check_size
+from memories.services.validation import MOST_ENTITIES, check_line, check_size
 from memories.services.verification import stamp
 from memories.services.writing import locked, writing
 from reflections.models import Dispute
@@ -221,7 +220,7 @@ def _written(decision: Decision, sides: list[Memory]) -> Memory:
 def _check(resolution: str, reason: str) -> None:
     if resolution not in RESOLUTIONS:
         raise ValidationFailed(f"The resolution must be one of {', '.join(RESOLUTIONS)}.", field="resolution")
-    check_free_text(reason, "reason")
+    check_line(reason, "reason")
 
 
 def _hold_sides(actor: Actor, row: Dispute) -> None:
@@ -267,7 +266,6 @@ def _text(resolution: str, text: str | None) -> str:
     if text is None or not text.strip():
         raise ValidationFailed("Write the text that both become.", field="text")
     check_size(text, "text")
-    guard.refuse_secrets(text, "text")
     if is_blank(text):
         raise ValidationFailed("Write the text that both become: nothing in it can be seen.", field="text")
     # Browsers send a textarea's lines with CRLF.
