@@ -19,9 +19,17 @@ from django.urls import reverse
 from memories.access import actor_for_request
 from memories.configuration import difference
 from memories.configuration_admin import ConfigurationAdmin
-from memories.limits import FRESHNESS_LIMITS, FUSION_LIMITS, RANKING_LIMITS, REINFORCEMENT_LIMITS, WEIGHTS_LIMITS
+from memories.limits import (
+    BRIEFING_LIMITS,
+    FRESHNESS_LIMITS,
+    FUSION_LIMITS,
+    RANKING_LIMITS,
+    REINFORCEMENT_LIMITS,
+    WEIGHTS_LIMITS,
+)
 from memories.models import (
     AuditEntry,
+    BriefingConfig,
     ConfigVersion,
     FreshnessConfig,
     FusionConfig,
@@ -100,6 +108,12 @@ class RankingConfigAdmin(ConfigurationAdmin):
 class FusionConfigAdmin(ConfigurationAdmin):
     limits = FUSION_LIMITS
     list_display = ("__str__", *FUSION_LIMITS.fields, "version", "updated_at")
+
+
+@admin.register(BriefingConfig)
+class BriefingConfigAdmin(ConfigurationAdmin):
+    limits = BRIEFING_LIMITS
+    list_display = ("__str__", *BRIEFING_LIMITS.fields, "version", "updated_at")
 
 
 @admin.register(FreshnessConfig)

@@ -137,6 +137,9 @@ REINFORCEMENT_LIMITS: Final = Limits(
         "promoted": Number(0.001, 2),
     }
 )
+BRIEFING_LIMITS: Final = Limits(
+    {"loop_days": Number(0, 3650, low_included=False), "recent_days": Number(0, 3650, low_included=False)}
+)
 FRESHNESS_LIMITS: Final = Limits(
     {
         "fact_days": Number(1, 3650, whole=True),

@@ -12,6 +12,7 @@ from ninja import Router, Schema
 from memories.access import read_targets
 from memories.api.routes import ERRORS, acting
 from memories.api.shapes import Text
+from reflections.briefing_api import router as briefing_router
 from reflections.dispute_api import router as dispute_router
 from reflections.hygiene_api import router as hygiene_router
 from reflections.models import Candidate
@@ -19,6 +20,7 @@ from reflections.rules_api import router as rules_router
 from reflections.usefulness_api import router as usefulness_router
 
 router = Router()
+router.add_router("", briefing_router)
 router.add_router("", dispute_router)
 router.add_router("", hygiene_router)
 router.add_router("", rules_router)

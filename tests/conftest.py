@@ -4,7 +4,7 @@ from dataclasses import asdict
 import pytest
 from django.test import Client, override_settings
 
-from memories.models import FusionConfig, FusionWeights, RankingConfig, ReinforcementConfig, Scope, User
+from memories.models import BriefingConfig, FusionConfig, FusionWeights, RankingConfig, ReinforcementConfig, Scope, User
 from memories.ranking import KIND_DEFAULTS
 from reflections.models import ReflectionConfig
 from tests.factories import make_scope, make_user
@@ -52,6 +52,7 @@ def write_shipped_configuration() -> None:
         FusionWeights.objects.get_or_create(id=1)
         ReinforcementConfig.objects.get_or_create(id=1)
         ReflectionConfig.objects.get_or_create(id=1)
+        BriefingConfig.objects.get_or_create(id=1)
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 from memories.models.activity import RecallActivity
 from memories.models.audit import AuditEntry
+from memories.models.briefings import BriefingConfig
 from memories.models.config import ConfigVersion, FusionConfig, FusionWeights, RankingConfig, ReinforcementConfig
 from memories.models.embedders import EmbedderChange
 from memories.models.graph import Entity, Link, MemoryEntity
@@ -11,6 +12,7 @@ from memories.models.verification import FreshnessConfig, Verification
 
 __all__ = [
     "AuditEntry",
+    "BriefingConfig",
     "ConfigVersion",
     "EmbedderChange",
     "Embedding",

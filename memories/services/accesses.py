@@ -53,12 +53,20 @@ class Answered:
         return RecallActivity.Outcome.HITS if self.given else RecallActivity.Outcome.EMPTY
 
 
-def note_recall(*, actor: Actor, query: str, k: int, answered: Answered, session: str = "") -> None:
+def note_recall(
+    *,
+    actor: Actor,
+    query: str,
+    k: int,
+    answered: Answered,
+    session: str = "",
+    sort: str = RecallActivity.Sort.RECALL,
+) -> None:
     """One line in the log, and one more access of each memory at this moment. Never fails and never waits: of two
     accesses at the very same moment one may stand for both."""
     line: dict[str, Any] = {
         "id": new_id(),
-        "sort": RecallActivity.Sort.RECALL,
+        "sort": sort,
         "user": actor.user.pk,
         "token": actor.token.pk if actor.token else None,
         "agent": _kept(actor.agent, SAID_KEPT),

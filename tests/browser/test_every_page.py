@@ -26,6 +26,7 @@ SIZES = pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "phone"])
 # The values in each page's address, from what ``plant`` has written.
 PAGES: dict[str, Callable[[SimpleNamespace], dict[str, Any]]] = {
     "activity": lambda rows: {},
+    "briefing_page": lambda rows: {},
     "evaluation_list": lambda rows: {},
     "evaluation_run": lambda rows: {"evaluation_id": make_run().pk},
     "embedder_page": lambda rows: {},
