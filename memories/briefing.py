@@ -188,7 +188,7 @@ def _ranked(actor: Actor, topic: str, scopes: list[str] | None, live: MemoryQuer
         )
     rows = Memory.objects.select_related("scope", "reinforcement")
     found = recall(actor=actor, query=topic, scopes=scopes, kinds=RANKED, k=wanted, rows=rows)
-    told = [(result.memory, _matching(result), result.why, result.score) for result in found.results]
+    told: list[Offer] = [(result.memory, _matching(result), result.why, result.score) for result in found.results]
     return _Ranked(told, list(found.notices), found.words_only)
 
 
@@ -271,11 +271,15 @@ def _open_loops(
     actor: Actor, topic: str, scopes: list[str] | None, live: MemoryQuerySet, now: datetime
 ) -> tuple[list[Offer], int]:
     """The oldest that are young enough, and how many there are. The one nearest the topic is told whole."""
-    days = config().loop_days
-    rows = live.filter(kind__in=LOOPS, created_at__gt=now - timedelta(days=days))
+    rows = open_loops_in(live, now)
     shown = list(rows.order_by("created_at", "pk")[:MOST_LOOPS])
     nearest = _nearest(actor, topic, scopes, {memory.pk for memory in shown})
     return [_loop(memory, is_nearest=memory.pk == nearest) for memory in shown], rows.count()
+
+
+def open_loops_in(live: MemoryQuerySet, now: datetime) -> MemoryQuerySet:
+    """Tasks and questions among *live* that are young enough to be told of."""
+    return live.filter(kind__in=LOOPS, created_at__gt=now - timedelta(days=config().loop_days))
 
 
 def _loop(memory: Memory, *, is_nearest: bool) -> Offer:

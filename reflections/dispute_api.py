@@ -8,7 +8,7 @@ from uuid import UUID
 from django.http import HttpRequest
 from ninja import Router
 
-from memories.access import memory_for, read_targets
+from memories.access import Actor, memory_for, read_targets
 from memories.api.routes import ERRORS, acting
 from memories.api.shapes import Text
 from memories.errors import ValidationFailed
@@ -42,15 +42,28 @@ def list_disputes(
     scope: Text | None = None,
     cursor: str | None = None,
 ) -> Any:
-    scopes = read_targets(acting(request), None if scope is None else [scope])
+    return page_of_disputes(acting(request), status=status, type=type, scope=scope, cursor=cursor)
+
+
+def page_of_disputes(
+    actor: Actor,
+    *,
+    status: str = "pending",
+    type: str | None = None,
+    scope: str | None = None,
+    cursor: str | None = None,
+    size: int = PAGE_SIZE,
+) -> dict[str, Any]:
+    """As ``DisputePage``. Raises NotFound for a scope that is not there and ValidationFailed for a bad cursor."""
+    scopes = read_targets(actor, None if scope is None else [scope])
     rows = Dispute.objects.filter(scope_id__in=scopes).in_status(status)
     if type:
         rows = rows.filter(type=type)
     if cursor:
         rows = rows.after(_place(cursor))
-    page = list(rows.opening().oldest_first()[: PAGE_SIZE + 1])
-    next_cursor = str(page[PAGE_SIZE - 1].pk) if len(page) > PAGE_SIZE else None
-    return {"disputes": [shapes.listed(dispute) for dispute in page[:PAGE_SIZE]], "next_cursor": next_cursor}
+    page = list(rows.opening().oldest_first()[: size + 1])
+    next_cursor = str(page[size - 1].pk) if len(page) > size else None
+    return {"disputes": [shapes.listed(dispute) for dispute in page[:size]], "next_cursor": next_cursor}
 
 
 def _place(cursor: str) -> UUID:

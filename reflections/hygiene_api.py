@@ -72,12 +72,12 @@ class BusyOut(Schema):
 )
 def start_cycle(request: HttpRequest, body: CycleIn | None = None) -> Any:
     actor, asked = acting(request), body or CycleIn()
-    scopes = _scopes(actor, asked.scopes)
+    scopes = scopes_to_look_after(actor, asked.scopes)
     started = hygiene.start_cycle(actor=actor, scopes=scopes, kind=asked.kind, steps=asked.steps)
-    return Status(202, _answer(started.run)) if started.is_new else Status(409, _busy(actor, started))
+    return Status(202, run_answer(started.run)) if started.is_new else Status(409, _busy(actor, started))
 
 
-def _scopes(actor: Actor, names: list[str] | None) -> list[Scope]:
+def scopes_to_look_after(actor: Actor, names: list[str] | None) -> list[Scope]:
     if names is None and not actor.writable:
         raise Forbidden("You may not write to any scope, so there is none to look after. Use a token that writes.")
     if names is None:
@@ -102,16 +102,16 @@ def busy_with(run: Run) -> str:
 
 @router.get("/hygiene/runs/{run_id}", response={200: RunOut, **ERRORS}, summary="A run: progress and report by step")
 def read_run(request: HttpRequest, run_id: str) -> Any:
-    return _answer(run_for(acting(request), run_id))
+    return run_answer(run_for(acting(request), run_id))
 
 
 @router.post("/hygiene/runs/{run_id}/cancel", response={200: RunOut, **ERRORS}, summary="Stop a run; what it did stays")
 def cancel_run(request: HttpRequest, run_id: str) -> Any:
     actor = acting(request)
-    return _answer(services.cancel(actor=actor, run=run_for(actor, run_id)))
+    return run_answer(services.cancel(actor=actor, run=run_for(actor, run_id)))
 
 
-def _answer(run: Run) -> dict[str, Any]:
+def run_answer(run: Run) -> dict[str, Any]:
     return {
         "id": run.pk,
         "kind": run.kind,

@@ -210,6 +210,25 @@ def _created(memory: Memory, text: str, rationale: str, *, sessions: int = 0) ->
     return rule
 
 
+def suggest(*, actor: Actor, memory: Memory, text: str, reason: str = "") -> StandingRule:
+    """Put a memory up as a rule in the name of an agent, for a person to decide about.
+
+    Raises Forbidden for whoever may not write to its scope, ValidationFailed, and Conflict where the memory is retired
+    or was proposed before.
+    """
+    reason = reason.strip()
+    check_free_text(reason, "reason")
+    with writing():
+        memory = locked(actor, memory)
+        _refuse_retired(memory)
+        if row := rule_of(memory):
+            so_far = "It waits in the inbox." if row.is_open else decided_already(row)
+            raise Conflict(f"This memory has been proposed before. {so_far}")
+        rule = _created(memory, _checked(text or memory.content), reason or f"Suggested by {actor.label}.")
+        record(actor=actor, action="propose_rule", subject=rule, scope=rule.scope, reason=reason)
+    return rule
+
+
 # The row -------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,167 @@
+"""The way in: who is let through, many at once, a restart between two calls, and standard input."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace
+from urllib.parse import quote
+
+import anyio
+import httpx
+import pytest
+from django.db import connection
+
+from memories.access import actor_for_user
+from memories.models import Memory, Token
+from memories.services.tokens import revoke
+from tests.factories import make_memory, make_scope, make_token, make_user
+from tests.mcp.talking import Agent, over_standard_input, run, text_of
+
+CALL = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+ACCEPT = {"Accept": "application/json, text/event-stream"}
+
+
+def post(door, secret=None, body=CALL, **headers):
+    bearer = {"Authorization": f"Bearer {secret}"} if secret else {}
+    return httpx.post(door, json=body, headers=ACCEPT | bearer | headers, trust_env=False)
+
+
+@pytest.mark.parametrize("secret", [None, "wrong", "zm_" + "x" * 40])
+def test_whoever_has_no_valid_token_is_told_how_to_get_one(door, secret):
+    answer = post(door, secret)
+    assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
+    assert "Tokens page" in answer.json()["message"]
+
+
+def test_a_revoked_token_is_out_at_once(door, agent, owner):
+    assert agent.told("describe_scope")
+    revoke(actor=actor_for_user(owner), token=Token.objects.get())
+    assert post(door, agent.secret).status_code == 401
+
+
+def test_an_answer_is_json_and_no_stream(door, agent):
+    assert post(door, agent.secret).headers["content-type"].startswith("application/json")
+
+
+@pytest.mark.behaviour("F43")
+def test_a_notification_is_accepted_with_202(door, agent):
+    answer = post(door, agent.secret, {"jsonrpc": "2.0", "method": "notifications/initialized"})
+    assert answer.status_code == 202
+
+
+def test_a_page_of_another_site_cannot_speak_to_the_door(door, agent):
+    assert post(door, agent.secret, Origin="https://elsewhere.example").status_code == 403
+    assert post(door, agent.secret, Host="elsewhere.example").status_code == 421
+
+
+def test_pages_and_rest_are_where_they_were(door, agent):
+    root = door.removesuffix("/mcp")
+    assert httpx.get(f"{root}/healthz", trust_env=False).status_code == 200
+    assert httpx.get(f"{root}/api/v1/config", trust_env=False).status_code == 401
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b'{"jsonrpc": "2.0"}', b"\xff" * 20])
+def test_a_body_that_is_no_call_is_refused_without_an_accident(door, agent, body):
+    headers = ACCEPT | {"Authorization": f"Bearer {agent.secret}", "Content-Type": "application/json"}
+    answer = httpx.post(door, content=body, headers=headers, trust_env=False)
+    assert 400 <= answer.status_code < 500
+
+
+def test_an_answer_that_is_too_large_to_ask_for_is_refused(door, agent):
+    body = CALL | {"params": {"filler": "x" * (9 * 1024 * 1024)}}
+    assert post(door, agent.secret, body).status_code == 413
+
+
+def test_the_agent_is_named_by_its_header(agent, scope):
+    named = replace(agent, headers={"X-Agent": "scribe"})
+    written = named.told("remember", content="Who wrote this?")
+    assert Memory.objects.get(pk=written["id"]).agent == "scribe"
+
+
+def test_twenty_four_calls_at_once_are_all_answered_and_leave_no_connection(agent, scope):
+    make_memory("The harbour gate.", scope=scope)
+
+    async def many() -> list[int]:
+        found: list[int] = []
+
+        async def one(number: int) -> None:
+            async with agent.connected() as client:
+                result = await client.call_tool("recall", {"query": f"harbour gate {number}"})
+                found.append(len(result.structured_content["results"]))
+
+        async with anyio.create_task_group() as group:
+            for number in range(24):
+                group.start_soon(one, number)
+        return found
+
+    assert run(many) == [1] * 24
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in%'"
+        )
+        assert cursor.fetchone()[0] == 0
+
+
+@pytest.mark.behaviour("F31")
+def test_three_agents_at_once_each_see_their_own(door, owner, scope):
+    agents = []
+    for n in range(3):
+        user = make_user(username=f"person{n}")
+        theirs = make_scope(user, slug="home")
+        make_memory(f"Harbour gate of person {n}.", scope=theirs)
+        agents.append(Agent(door, make_token(user, [theirs])[1]))
+
+    async def all_at_once() -> dict[int, set[str]]:
+        found: dict[int, set[str]] = {}
+
+        async def one(n: int, agent: Agent) -> None:
+            async with agent.connected() as client:
+                for _ in range(8):
+                    result = await client.call_tool("recall", {"query": "harbour gate"})
+                    found.setdefault(n, set()).update(row["content"] for row in result.structured_content["results"])
+
+        async with anyio.create_task_group() as group:
+            for n, agent in enumerate(agents):
+                group.start_soon(one, n, agent)
+        return found
+
+    assert run(all_at_once) == {n: {f"Harbour gate of person {n}."} for n in range(3)}
+
+
+# Standard input ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def database_url(transactional_db):
+    settings = connection.settings_dict
+    host = quote(settings["HOST"], safe="")
+    who = f"{settings['USER']}:{quote(settings['PASSWORD'], safe='')}"
+    return f"postgresql://{who}@/{settings['NAME']}?host={host}&port={settings['PORT']}"
+
+
+def test_over_standard_input_the_same_tools_are_served(database_url, owner, scope):
+    make_memory("The harbour gate.", scope=scope)
+    secret = make_token(owner, [scope])[1]
+
+    async def talk(client):
+        tools = await client.list_tools()
+        found = await client.call_tool("recall", {"query": "harbour gate"})
+        return len(tools.tools), found
+
+    number, found = over_standard_input(talk, DATABASE_URL=database_url, ZEROMEMORY_TOKEN=secret)
+    assert number == 19
+    assert not found.is_error, text_of(found)
+    assert len(found.structured_content["results"]) == 1
+
+
+@pytest.mark.behaviour("F43")
+def test_the_first_list_of_tools_comes_within_seconds_of_a_cold_start(database_url, owner, scope):
+    async def talk(client):
+        await client.list_tools()
+        return time.monotonic()
+
+    began = time.monotonic()
+    took = over_standard_input(talk, DATABASE_URL=database_url, ZEROMEMORY_TOKEN=make_token(owner, [scope])[1]) - began
+    print(json.dumps({"first list of tools, seconds": round(took, 2)}))
+    assert took < 60

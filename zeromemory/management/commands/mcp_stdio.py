@@ -1,0 +1,64 @@
+"""``manage.py mcp_stdio``: the agents' door over standard input and output, for a client on this machine."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from memories.access import Actor, actor_for_token, actor_for_user
+from memories.errors import Forbidden
+from memories.models import User
+from memories.services import people, tokens
+
+VARIABLE = "ZEROMEMORY_TOKEN"
+
+
+class Command(BaseCommand):
+    help = "Speak the Model Context Protocol over standard input and output."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--agent", default="", help="what the agent is called in trails and logs")
+        parser.add_argument(
+            "--user",
+            default=people.OWNER,
+            help=f"for whom it acts where {VARIABLE} holds no token (default: %(default)s)",
+        )
+
+    def handle(self, *args: Any, agent: str, user: str, **options: Any) -> None:
+        secret = os.environ.get(VARIABLE, "")
+        self._refuse(secret, user)
+        from zeromemory.mcp.calling import act_as
+        from zeromemory.mcp.server import build
+
+        act_as(lambda: _with_token(secret, agent) if secret else _of_person(user, agent))
+        build().run("stdio")
+
+    def _refuse(self, secret: str, user: str) -> None:
+        if secret and tokens.authenticate(secret) is None:
+            raise CommandError(f"{VARIABLE} holds no valid token. Create one on the Tokens page.")
+        if not secret and not User.objects.filter(username=user, is_active=True).exists():
+            raise CommandError(f"There is no active user {user!r}. Name one with --user, or put a token in {VARIABLE}.")
+
+
+def _with_token(secret: str, agent: str) -> Actor:
+    """Asked for at each call, so that a token that was revoked stops working."""
+    found = tokens.authenticate(secret)
+    if found is None:
+        raise Forbidden(f"The token in {VARIABLE} is not valid any more. Create another one on the Tokens page.")
+    holder, roles = found
+    return actor_for_token(holder, agent=agent, roles=roles)
+
+
+def _of_person(name: str, agent: str) -> Actor:
+    """An agent of the person on this machine: it reads and writes what the person may, and decides nothing."""
+    person = actor_for_user(User.objects.get(username=name))
+    called = agent or "agent"
+    return Actor(
+        user=person.user,
+        label=f"{called} (of {name})",
+        agent=called,
+        readable=person.readable,
+        writable=person.writable,
+    )

@@ -1,0 +1,1 @@
+"""The agents' door: tools, resources and prompts of the Model Context Protocol over the services that pages use."""

@@ -1,0 +1,98 @@
+"""The protocol over HTTP at ``/mcp``: no session on the server, JSON answers, and a bearer token in each request."""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+from django.conf import settings
+from django.db import OperationalError
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from memories.access import Actor, actor_for_token
+from memories.services import tokens
+from zeromemory.mcp.calling import ACTOR_KEY, in_thread
+from zeromemory.mcp.server import build
+
+PATH: Final = "/mcp"
+LARGEST_BODY: Final = 8 * 1024 * 1024  # bytes, as over REST
+
+
+class Gate:
+    """Lets a request through to the protocol once it is known whose it is."""
+
+    def __init__(self, inner: ASGIApp) -> None:
+        self.inner = inner
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        kind, _, secret = headers.get("authorization", "").partition(" ")
+        try:
+            actor = await in_thread(lambda: _actor(kind, secret.strip(), headers.get("x-agent", "")))
+        except OperationalError:
+            await _refuse(send, 503, "unavailable", "The database is busy or unreachable. Try again in a moment.")
+            return
+        if actor is None:
+            await _refuse(
+                send,
+                401,
+                "unauthorized",
+                "Send a valid token: Authorization: Bearer <token>. Create one on the Tokens page.",
+            )
+            return
+        await self.inner({**scope, ACTOR_KEY: actor}, receive, send)
+
+
+def _actor(kind: str, secret: str, agent: str) -> Actor | None:
+    found = tokens.authenticate(secret) if kind.lower() == "bearer" else None
+    if found is None:
+        return None
+    holder, roles = found
+    named = "".join(letter for letter in agent if letter.isprintable()).strip()[:120]
+    return actor_for_token(holder, agent=named, roles=roles)
+
+
+async def _refuse(send: Send, status: int, code: str, message: str) -> None:
+    body = json.dumps({"code": code, "message": message}).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    if status == 401:
+        headers.append((b"www-authenticate", b"Bearer"))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+def with_door(django: ASGIApp) -> ASGIApp:
+    """*django* with the protocol at PATH beside it. The server's lifespan opens and closes the protocol."""
+    protocol = build().streamable_http_app(
+        streamable_http_path=PATH,
+        json_response=True,
+        stateless_http=True,
+        max_request_body_size=LARGEST_BODY,
+        transport_security=_hosts(),
+    )
+    gate = Gate(protocol)
+
+    async def application(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await protocol(scope, receive, send)
+        elif scope["type"] == "http" and scope["path"].rstrip("/") == PATH:
+            await gate({**scope, "path": PATH, "raw_path": PATH.encode()}, receive, send)
+        else:
+            await django(scope, receive, send)
+
+    return application
+
+
+def _hosts() -> TransportSecuritySettings:
+    """The hosts that the pages answer to; a page of another site cannot speak to this door."""
+    if "*" in settings.ALLOWED_HOSTS:
+        return TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    hosts = [host.lstrip(".") for host in settings.ALLOWED_HOSTS]
+    return TransportSecuritySettings(
+        enable_dns_rebinding_protection=True,
+        allowed_hosts=[form for host in hosts for form in (host, f"{host}:*")],
+        allowed_origins=[
+            f"{scheme}://{form}" for scheme in ("http", "https") for host in hosts for form in (host, f"{host}:*")
+        ],
+    )

@@ -1,0 +1,101 @@
+"""What tools give back where REST has no answer of the same shape."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+from pydantic import BaseModel
+
+from insights.queries import Ageing
+from insights.recall_quality import RecallQuality
+from memories.api.shapes import MemoryWhole
+
+
+class LinkMade(BaseModel):
+    source: UUID
+    target: UUID
+    type: str
+
+
+class MemoryRead(MemoryWhole):
+    """``length`` counts the characters of the whole text; ``next_start`` is null at its end."""
+
+    length: int
+    next_start: int | None
+
+
+class Retired(BaseModel):
+    id: UUID
+    state: str
+    kind: str
+    scope: str
+    headline: str
+
+
+class Used(BaseModel):
+    """``useful`` and ``misled`` are the sums of evidence behind the multiplier."""
+
+    id: UUID
+    multiplier: float
+    useful: float
+    misled: float
+
+
+class ScopeTold(BaseModel):
+    """``scopes`` names all that can be read; ``writes_here`` says whether this token may write to this one."""
+
+    scope: str
+    name: str
+    policy: str
+    writes_here: bool
+    live: int
+    by_kind: dict[str, int]
+    open_loops: int
+    waiting_disputes: int
+    rules_delivered: int
+    scopes: list[str]
+
+
+class Proposed(BaseModel):
+    rule_id: UUID
+    state: str
+    text: str
+
+
+class Metrics(BaseModel):
+    ageing: Ageing
+    recall: RecallQuality
+
+
+class Imported(BaseModel):
+    read: int
+    written: int
+    existing: int
+    links: int
+    differing: list[str]
+    notes: dict[str, int]
+    scopes: list[str]
+    dry_run: bool
+
+
+class Written(BaseModel):
+    id: UUID
+    kind: str
+    scope: str
+    state: str
+    headline: str
+    created_at: datetime
+
+
+class Receipt(BaseModel):
+    """What a session left: ``unreported`` was given to it and nothing was said of it."""
+
+    session: str
+    recalls: int
+    briefings: int
+    written: list[Written]
+    given: list[UUID]
+    useful: list[UUID]
+    misled: list[UUID]
+    unreported: list[UUID]
