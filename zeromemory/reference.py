@@ -10,6 +10,7 @@ from django.core.management import get_commands, load_command_class
 
 from zeromemory.api import api
 from zeromemory.lib.folders import PROJECT
+from zeromemory.mcp.server import build
 
 OURS: Final = ("zeromemory", "memories", "reflections", "insights")
 SHARED_OPTIONS: Final = {
@@ -22,7 +23,8 @@ MADE_BY: Final = "<!-- Made by `manage.py reference`; change the program, not th
 def pages() -> dict[Path, str]:
     """Each generated page's path and text."""
     folder = PROJECT / "docs" / "reference"
-    return {folder / "rest.md": MADE_BY + "\n".join(_rest()), folder / "commands.md": MADE_BY + "\n".join(_commands())}
+    made = {"rest.md": _rest, "commands.md": _commands, "mcp.md": _protocol}
+    return {folder / name: MADE_BY + "\n".join(lines()) for name, lines in made.items()}
 
 
 # REST ----------------------------------------------------------------------------------------
@@ -102,6 +104,41 @@ def _type(shape: dict[str, Any]) -> str:
         return " or ".join(f"`{value}`" for value in shape["enum"])
     default = f", `{shape['default']}`" if shape.get("default") not in (None, "", [], {}) else ""
     return str(shape.get("format") or shape.get("type", "any")) + default
+
+
+# Model Context Protocol ----------------------------------------------------------------------
+
+
+def _protocol() -> Iterator[str]:
+    server = build()
+    yield "# Model Context Protocol\n"
+    yield "Streamable HTTP at `/mcp`, without a session and with `Authorization: Bearer <token>` in every request, or"
+    yield "`manage.py mcp_stdio` on the same machine. Every answer has a structure and words; what stands between marks in the"
+    yield "words is stored text. What is refused begins with its code: `not_found: …`. [How to connect](../how-to/connect-an-agent.md).\n"
+    for tool in server._tool_manager.list_tools():
+        yield from _tool(tool)
+    yield "## Resources\n"
+    yield "`zm://memory/{id}`: a memory whole, as JSON. `zm://rules`: the standing rules that are delivered.\n"
+    yield "## Prompts\n"
+    for prompt in server._prompt_manager.list_prompts():
+        yield f"- `{prompt.name}`: {prompt.description}"
+    yield ""
+
+
+def _tool(tool: Any) -> Iterator[str]:
+    hints = tool.annotations
+    does = "reads" if hints.read_only_hint else "retires or closes" if hints.destructive_hint else "writes"
+    yield f"## {tool.name}\n"
+    yield f"{' '.join(tool.description.split())} ({does})\n"
+    shape, required = tool.parameters.get("properties", {}), tool.parameters.get("required", [])
+    if shape:
+        yield "| takes | type | |\n|---|---|---|"
+        yield from (
+            f"| `{name}` | {_type(field)} | {_required(name in required, field.get('description', ''))} |"
+            for name, field in shape.items()
+        )
+        yield ""
+    yield f"Gives {', '.join(f'`{name}`' for name in tool.output_schema['properties'])}.\n"
 
 
 # Commands ------------------------------------------------------------------------------------

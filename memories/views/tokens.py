@@ -21,6 +21,7 @@ from memories.forms import TokenForm
 from memories.models import Scope, Token
 from memories.presentation import scope_names
 from memories.services import tokens as services
+from memories.set_up import set_ups
 from memories.views.access import own_token
 
 # Longer than setting up an agent takes; a page left open does not ask for ever.
@@ -80,6 +81,7 @@ def _created(request: HttpRequest, actor: Actor, form: TokenForm) -> HttpRespons
         form.add_error(error.field if error.field in form.fields else None, error.message)
         return render(request, "memories/token_new.html", {"form": form, "may_create": True}, status=422)
     context = {"token": token, "secret": secret, "watched": _is_watched(token)} | _examples(request, token, secret)
+    context["set_ups"] = set_ups(request.build_absolute_uri("/mcp"), secret)
     return render(request, "memories/token_created.html", context)
 
 

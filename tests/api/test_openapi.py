@@ -18,6 +18,7 @@ CALLS = {
     "/api/v1/memories/{memory_id}/used",
     "/api/v1/memories/{memory_id}/challenge",
     "/api/v1/memories/{memory_id}/verify",
+    "/api/v1/briefing",
     "/api/v1/disputes",
     "/api/v1/disputes/resolve",
     "/api/v1/disputes/{dispute_id}",
