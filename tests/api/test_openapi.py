@@ -9,6 +9,8 @@ pytestmark = pytest.mark.django_db
 
 CALLS = {
     "/api/v1/memories",
+    "/api/v1/memories/bulk",
+    "/api/v1/memories/bulk/{operation}/undo",
     "/api/v1/memories/{memory_id}",
     "/api/v1/memories/{memory_id}/forget",
     "/api/v1/memories/{memory_id}/restore",
