@@ -134,7 +134,7 @@ def _facts(run: EvaluationRun) -> list[dict[str, Any]]:
 
 def _figures(run: EvaluationRun) -> dict[str, Any]:
     if "probes" in run.results:
-        return {"probes": _probes(run)}
+        return {"probes": _probes(run), "popular": tables.popular(run.results) if "popular" in run.results else None}
     categories = [(metric, tables.by_category(run.results, metric)) for metric in tables.MAIN]
     return {
         "systems": tables.systems(run.results, with_interval=tables.MAIN),

@@ -18,6 +18,7 @@ from typing import Any, Final
 from insights.quality.datasets import Dataset, Document, Query
 from insights.quality.harness import CONTRASTS, Asked, Bench
 from memories.fusion import FusionRule
+from memories.reinforcement import Signal, standing
 
 NAME: Final = "ageing-probes"
 FIRST: Final = "first"
@@ -58,6 +59,36 @@ def failures(bench: Bench, fusion: FusionRule) -> list[str]:
 def _passes(bench: Bench, asked: Asked, fusion: FusionRule) -> bool:
     found = bench.ranked(asked, fusion)
     return bool(found) and found[0] == FIRST
+
+
+def by_popularity(bench: Bench) -> dict[str, list[str]]:
+    """Failing probes where everything but the right memory has the track record that is named."""
+    return {name: _failing_with(bench, standing(signals, now=NOW).multiplier) for name, signals in RECORDS.items()}
+
+
+def _failing_with(bench: Bench, multiplier: float) -> list[str]:
+    rivals = {memory: multiplier for memory, document in bench.corpus.documents.items() if document != FIRST}
+    shown = {asked.query.id: bench.shown(asked, rivals)[:1] for asked in bench.asked}
+    return [name for name, best in shown.items() if [bench.corpus.documents[memory] for memory in best] != [FIRST]]
+
+
+def _said(useful: int, misled: int) -> list[Signal]:
+    """So many sessions that found it useful, and then so many that it misled."""
+    return [
+        Signal(NOW - timedelta(days=30), "direct", useful=number < useful, misled=number >= useful, session=str(number))
+        for number in range(useful + misled)
+    ]
+
+
+# What a memory that was right once may have behind it. Being retrieved leaves no signal, however often.
+RECORDS: Final[Mapping[str, list[Signal]]] = {
+    "retrieved every day": _said(0, 0),
+    "found useful once": _said(1, 0),
+    "found useful five times": _said(5, 0),
+    "found useful twenty times (the cap)": _said(20, 0),
+    "found useful twenty times, then misled twice": _said(20, 2),
+    "misled twice": _said(0, 2),
+}
 
 
 def by_contrast(bench: Bench, fusion: FusionRule, contrasts: Sequence[float] = CONTRASTS) -> dict[float, list[str]]:

@@ -39,7 +39,7 @@ class Habits:
     """
 
     days: int = 90
-    rounds: float = 3.0
+    rounds: float = 10.0
     skew: float = 1.0
     session_questions: int = 3
     useful_if_right: float = 0.3

@@ -2,7 +2,7 @@
 
 ``results`` of a run on a set: ``systems`` as ``harness.report`` gives them, ``replay`` as ``replay.report`` does, and
 ``curve`` where one was asked for. Of the ageing probes: ``probes`` (their number), ``contrast`` (in force) and
-``failing`` (names by contrast).
+``failing`` (names by contrast), ``popular`` (names by the track record of everything but the right memory).
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ def measure_ageing(options: Options = Options(), tell: Tell = lambda _: None) ->
     started, rules, fusion = timezone.now(), ranking_rules(), fusion_rule()
     with corpus.opened(ageing.dataset(), rebuild=options.rebuild, tell=tell) as stored:
         bench = harness.Bench(stored, rules=rules, fusion=fusion, tell=tell)
+        popular = ageing.by_popularity(bench)
         failing = ageing.by_contrast(bench, fusion, sorted({*harness.CONTRASTS, fusion.contrast}))
     return EvaluationRun(
         name=AGEING,
@@ -58,6 +59,7 @@ def measure_ageing(options: Options = Options(), tell: Tell = lambda _: None) ->
             "probes": len(ageing.dataset().queries),
             "contrast": fusion.contrast,
             "failing": [[contrast, names] for contrast, names in failing.items()],
+            "popular": [[record, names] for record, names in popular.items()],
         },
         **_circumstances(started),
     )

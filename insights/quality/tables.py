@@ -86,6 +86,21 @@ def probes(results: Mapping[str, Any]) -> Table:
     )
 
 
+def popular(results: Mapping[str, Any]) -> Table:
+    """What it takes for a memory that is not the right one to come first."""
+    return Table(
+        ("Whatever else there is was", "Passed", "Failing"),
+        tuple(
+            (
+                _text(record),
+                Cell(f"{results['probes'] - len(failing)} of {results['probes']}", results["probes"] - len(failing)),
+                _text("; ".join(failing) or "–"),
+            )
+            for record, failing in results["popular"]
+        ),
+    )
+
+
 def replay(results: Mapping[str, Any]) -> Table:
     """What a simulated quarter of use changed, in nDCG@10 and R@8."""
     groups = results["replay"]["groups"]

@@ -20,6 +20,7 @@ def failing(django_db_setup, django_db_blocker):
         with corpus.opened(ageing.dataset()) as stored:
             bench = Bench(stored, rules=rules, fusion=FusionRule())
             known = ageing.by_contrast(bench, FusionRule(), [0.05, FusionRule().contrast, 64.0])
+            known |= ageing.by_popularity(bench)
         yield known
         corpus.drop(ageing.NAME)
 
@@ -28,6 +29,16 @@ def failing(django_db_setup, django_db_blocker):
 def test_the_shipped_configuration_passes_the_ageing_probes(failing):
     missed = failing[FusionRule().contrast]
     assert len(missed) <= 0.05 * len(ageing.dataset().queries), missed
+
+
+@pytest.mark.behaviour("F17")
+def test_what_is_retrieved_often_outranks_nothing_that_it_did_not_before(failing):
+    assert failing["retrieved every day"] == failing[FusionRule().contrast]
+
+
+def test_what_proved_useful_and_then_misled_outranks_less_than_what_only_proved_useful(failing):
+    popular, misled = (failing[name] for name in ageing.RECORDS if name.startswith("found useful twenty"))
+    assert set(misled) < set(popular)
 
 
 def test_too_little_contrast_lets_age_decide(failing):

@@ -138,6 +138,7 @@ def _report(run: EvaluationRun) -> Iterator[str]:
     if run.name == runs.AGEING:
         yield f"{run.queries} ageing probes, default half-lives; contrast in force: {run.results['contrast']:g}\n"
         yield tables.markdown(tables.probes(run.results))
+        yield f"\nThe same with a track record of what is not right:\n\n{tables.markdown(tables.popular(run.results))}"
         return
     yield f"{run.queries:,} questions over {run.corpus_size:,} documents, {run.seconds:.0f} s.\n"
     yield tables.markdown(tables.systems(run.results))
