@@ -9,6 +9,7 @@ from django.db.models import Q
 from django.http import HttpRequest
 
 from memories.errors import Conflict, Forbidden, NotFound, ValidationFailed
+from memories.guard import refuse_secrets
 from memories.models import Membership, Memory, Role, Scope, Token, User
 from memories.words import UNSTORABLE
 
@@ -53,7 +54,11 @@ def actor_for_user(user: User) -> Actor:
 
 
 def actor_for_token(token: Token, *, agent: str = "", roles: Roles | None = None) -> Actor:
-    """*roles*: those of the token's person in the scopes it reaches, where they are known already."""
+    """*roles*: those of the token's person in the scopes it reaches, where they are known already.
+
+    Raises ValidationFailed where the agent's name, which stands in everything it writes, holds a secret.
+    """
+    refuse_secrets(agent, "agent")
     rights = _rights(_roles_of_token(token) if roles is None else roles)
     writable = rights["writable"] if token.can_write else frozenset()
     return Actor(

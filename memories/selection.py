@@ -13,6 +13,7 @@ from django.utils import timezone
 from memories.configuration import ranking_rules
 from memories.errors import ValidationFailed
 from memories.facets import Choice, narrowed
+from memories.guard import masked
 from memories.models import Kind, Memory, Scope
 from memories.moments import is_within_reach
 from memories.protection import PROTECTED_KINDS, PROVISIONAL
@@ -70,8 +71,8 @@ class Selection:
         return self.rows().exclude(LEFT_ALONE)
 
     def said(self) -> dict[str, Any]:
-        """The filter as it goes on record: short words, no text of a memory."""
-        choice = {name: str(getattr(self.choice, name)) for name in self.choice.in_force if name != "scope"}
+        """The filter as it goes on record: short words, no text of a memory, no secret that somebody looked for."""
+        choice = {name: masked(str(getattr(self.choice, name))) for name in self.choice.in_force if name != "scope"}
         before = {"before": self.before.isoformat()} if self.before else {}
         return choice | before | ({"kinds": list(self.kinds)} if self.kinds else {})
 

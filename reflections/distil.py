@@ -33,9 +33,9 @@ class Drafted:
 
 
 def quoted(draft: extractive.Draft) -> Drafted:
-    """A draft without a model."""
-    lines = [{"text": sentence.text, "sources": [str(sentence.source_id)]} for sentence in draft.sentences]
-    return Drafted(draft.kind, draft.content, lines, draft.rationale)
+    """A draft without a model. An episode may be older than the guard, so what it gives away is masked."""
+    lines = [{"text": masked(sentence.text), "sources": [str(sentence.source_id)]} for sentence in draft.sentences]
+    return Drafted(draft.kind, masked(draft.content), lines, masked(draft.rationale))
 
 
 def question(members: Sequence[Memory]) -> Distil:

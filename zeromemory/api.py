@@ -25,6 +25,7 @@ from memories.api.freshness import router as freshness_router
 from memories.api.routes import router as memories_router
 from memories.api.signals import router as signals_router
 from memories.errors import NotFound, ValidationFailed, ZeroMemoryError
+from memories.guard import masked
 from memories.services import tokens
 from reflections.api import router as reflections_router
 from zeromemory.lib import strict_json
@@ -90,7 +91,7 @@ api.add_router("", elsewhere)
 
 
 def _error(request: HttpRequest, status: int, code: str, message: str, field: str | None = None) -> HttpResponse:
-    body = {"code": code, "message": message} | ({"field": field} if field else {})
+    body = {"code": code, "message": masked(message)} | ({"field": masked(field)} if field else {})
     return api.create_response(request, body, status=status)
 
 

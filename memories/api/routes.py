@@ -12,6 +12,7 @@ from memories import configuration, services
 from memories.access import Actor, memory_for, read_targets, writable_memory_for, write_target
 from memories.agent_recall import recall_for_agent
 from memories.api import answers, shapes
+from memories.controls import notices_of
 from memories.errors import ValidationFailed
 from memories.models import Kind, Memory
 from memories.paging import page_of
@@ -75,7 +76,7 @@ def read_memory(request: HttpRequest, memory_id: str) -> Any:
 
 @router.patch(
     "/memories/{memory_id}",
-    response={200: shapes.MemoryWhole, **ERRORS},
+    response={200: shapes.ChangedOut, **ERRORS},
     summary="Change a memory; a change of content is a new version that supersedes",
 )
 def change_memory(
@@ -86,8 +87,9 @@ def change_memory(
 ) -> Any:
     actor = acting(request)
     current = writable_memory_for(actor, memory_id)
-    memory = services.edit(actor=actor, memory=current, expected_version=_version(if_match), **_changes(body))
-    return answers.whole_answer(memory_for(actor, memory.pk), actor)
+    changes = _changes(body)
+    memory = services.edit(actor=actor, memory=current, expected_version=_version(if_match), **changes)
+    return answers.whole_answer(memory_for(actor, memory.pk), actor) | {"notices": list(notices_of(changes))}
 
 
 def _changes(body: shapes.EditIn) -> dict[str, Any]:

@@ -39,13 +39,13 @@ class LinkIn(Request):
 
 
 class RememberIn(Request):
-    content: Text
+    content: str = Field(description="Control characters are taken out, with a notice.")
     kind: Text = "fact"
     scope: Text | None = Field(default=None, description="Slug, or owner/slug. Optional if you write to one scope.")
     entities: list[EntityIn] = Field(default_factory=list, max_length=MOST_ENTITIES)
     links: list[LinkIn] = Field(default_factory=list, max_length=MOST_LINKS)
     source: Text = ""
-    verbatim: Text = ""
+    verbatim: str = ""
     session: Text = ""
     pinned: StrictBool = False
     created_at: datetime | None = Field(default=None, description="When it was learned; now if left out.")
@@ -55,7 +55,7 @@ class RememberIn(Request):
 
 
 class EditIn(Request):
-    content: Text | None = None
+    content: str | None = Field(default=None, description="Control characters are taken out, with a notice.")
     kind: Text | None = None
     source: Text | None = None
     pinned: StrictBool | None = None
@@ -167,6 +167,10 @@ class MemoryWhole(MemoryOut):
     links: list[LinkOut]
     versions: list[VersionOut]
     anchors: list[dict[str, Any]]
+
+
+class ChangedOut(MemoryWhole):
+    notices: list[str]
 
 
 class MemoryPage(Schema):

@@ -13,6 +13,7 @@ from django.db.models import Max
 from memories.access import actor_for_user
 from memories.configuration import MISSING
 from memories.errors import Conflict, Forbidden, NotFound, ValidationFailed
+from memories.guard import refuse_secrets
 from memories.limits import FUSION_LIMITS, RANKING_LIMITS, REINFORCEMENT_LIMITS, WEIGHTS_LIMITS, Limits
 from memories.models import ConfigVersion, FusionConfig, FusionWeights, RankingConfig, ReinforcementConfig, User
 from memories.ranking import KIND_DEFAULTS, KINDS
@@ -171,6 +172,7 @@ def _check_reason(reason: str) -> None:
         raise ValidationFailed(f"Keep the reason within {LONGEST_REASON} characters.", field="reason")
     if UNSTORABLE.search(reason):
         raise ValidationFailed("The reason holds characters that cannot be stored. Type it again.", field="reason")
+    refuse_secrets(reason, "reason")
 
 
 def _known_kind(kind: str) -> str:

@@ -6,6 +6,7 @@ from django.utils import timezone
 
 from memories import entities, windows
 from memories.access import Actor
+from memories.controls import cleaned
 from memories.errors import Conflict, ValidationFailed
 from memories.models import Link, Memory, Provenance, Reinforcement
 from memories.models.memory import AuthorKind, content_hash
@@ -50,8 +51,9 @@ def edit(*, actor: Actor, memory: Memory, expected_version: int | None, **change
     *changes* are among CHECKS. With LATEST as *expected_version* they apply to whatever stands when their turn comes;
     a memory that was live when it was loaded is then followed through edits of others. Raises ValidationFailed,
     NotFound, Forbidden, and Conflict when the memory is retired, when it changed since *expected_version*, or when
-    another live memory already says the same.
+    another live memory already says the same. Control characters are taken out; ``controls.notices_of`` says so.
     """
+    changes = cleaned(changes)
     _check(changes)
     with writing():
         current = locked(actor, memory)

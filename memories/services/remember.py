@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from memories import entities, similarity, windows
 from memories.access import Actor
+from memories.controls import cleaned, notices_of
 from memories.errors import Conflict
 from memories.models import Memory, Provenance, Scope
 from memories.models.memory import AuthorKind, content_hash
@@ -40,19 +41,22 @@ def remember(*, actor: Actor, scope: Scope, content: str, ring: bool = True, **a
     """Store *content* in *scope*; the fields of ``Draft`` are the other things to ask for.
 
     A live memory of the same kind and text, and one with the same idempotency key or external id, is returned instead
-    of a second row. Raises ValidationFailed, PayloadTooLarge, NotFound, Forbidden or Conflict, and then nothing is
-    written. Bulk writers pass ``ring=False``: the sweep embeds what they wrote, and near-equal memories are not sought.
+    of a second row. Control characters are taken out, with a notice. Raises ValidationFailed, PayloadTooLarge,
+    NotFound, Forbidden or Conflict, and then nothing is written. Bulk writers pass ``ring=False``: the sweep embeds
+    what they wrote, and near-equal memories are not sought.
     """
-    draft = Draft(content=content, **asked)
+    asked |= {"content": content}
+    draft = Draft(**cleaned(asked))
     check_draft(draft)
     require_scope(actor, scope)
     with writing():
         remembered = _written(actor, scope, draft)
         if ring and not remembered.deduplicated:
             ring_for(remembered.memory)
+    remembered = replace(remembered, notices=(*notices_of(asked), *remembered.notices))
     if not ring or remembered.deduplicated:
         return remembered
-    return replace(remembered, similar=_similar(remembered.memory), notices=_notices())
+    return replace(remembered, similar=_similar(remembered.memory), notices=(*remembered.notices, *_notices()))
 
 
 def _similar(memory: Memory) -> tuple[Memory, ...]:

@@ -10,6 +10,7 @@ from django.db import IntegrityError, transaction
 
 from memories.access import Actor
 from memories.errors import Conflict, Forbidden, ValidationFailed
+from memories.guard import refuse_secrets
 from memories.models import Membership, Role, Scope, User
 from memories.services import audit
 
@@ -25,6 +26,7 @@ def canonical_slug(text: str) -> str:
         raise ValidationFailed(
             f"A short name has up to {SLUG_LENGTH} lower-case letters and digits, with hyphens between.", field="slug"
         )
+    refuse_secrets(slug, "slug")
     return slug
 
 
@@ -44,6 +46,7 @@ def _checked_name(name: str) -> str:
     name = name.strip()
     if not name or len(name) > NAME_LENGTH or "\x00" in name:
         raise ValidationFailed(f"Give the scope a name of 1 to {NAME_LENGTH} characters.", field="name")
+    refuse_secrets(name, "name")
     return name
 
 

@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from memories.access import Actor, Roles
 from memories.errors import NotFound, ValidationFailed
+from memories.guard import refuse_secrets
 from memories.models import Scope, Token, User
 from memories.services import audit
 from memories.sql import load
@@ -70,6 +71,7 @@ def create_token(
 def _check(name: str, scopes: Collection[Scope], expires_at: datetime | None) -> None:
     if not name or len(name) > NAME_LENGTH or "\x00" in name:
         raise ValidationFailed(f"Give the token a name of 1 to {NAME_LENGTH} characters.", field="name")
+    refuse_secrets(name, "name")
     if not scopes:
         raise ValidationFailed("Choose at least one scope: a token reaches nothing beyond them.", field="scopes")
     if expires_at and expires_at <= timezone.now():

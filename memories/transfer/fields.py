@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from memories.guard import masked
 from memories.moments import is_within_reach
 from memories.transfer.errors import TransferError
 
@@ -101,5 +102,5 @@ def _shown(value: Any) -> str:
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, dict | list):
         return "an object" if isinstance(value, dict) else "a list"
-    shown = ascii(value) if not isinstance(value, int) or abs(value) < 10**20 else "so large a number"
+    shown = masked(ascii(value)) if not isinstance(value, int) or abs(value) < 10**20 else "so large a number"
     return shown if len(shown) <= 60 else f"{shown[:57]}..."

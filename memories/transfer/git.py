@@ -3,7 +3,7 @@
 import zlib
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from dulwich.objects import ObjectID
 from dulwich.refs import HEADREF, LOCAL_BRANCH_PREFIX
 from dulwich.repo import Repo, UnsupportedExtension, UnsupportedVersion
 
+from memories.guard import masked, secret_in
 from memories.transfer.commits import Commit, clean, decode, parse_commit
 from memories.transfer.contract import Format
 from memories.transfer.errors import TransferError
@@ -52,7 +53,7 @@ class Git(Format):
             known = {step.sha: step.tree for step in steps}
             trees, name = Trees(repository.object_store), _name_of(source)
             for step in self._chosen(steps):
-                commit = parse_commit(_raw(repository, step.sha))
+                commit = self._without_secrets(parse_commit(_raw(repository, step.sha)))
                 if text := self._text(commit):
                     before = _tree_before(repository, step, known)
                     yield _record(name, step, text, self._entities(trees, before, step, commit))
@@ -86,6 +87,14 @@ class Git(Format):
         chosen = sorted((step for step in steps if not since or step.at >= since), key=lambda step: (step.at, step.sha))
         return chosen[-self.limit :] if self.limit else chosen
 
+    def _without_secrets(self, commit: Commit) -> Commit:
+        """History cannot be corrected any more, so what it gave away is masked, and the commit stays."""
+        message = masked(commit.message)
+        if message == commit.message:
+            return commit
+        self.notes["commits with a secret in the message, which was masked"] += 1
+        return replace(commit, message=message)
+
     def _text(self, commit: Commit) -> str:
         text = commit.own_text
         if not text:
@@ -103,7 +112,8 @@ class Git(Format):
     def _paths(self, trees: Trees, before: bytes, after: bytes) -> list[str]:
         """What changed against the first parent, old and new names; nothing where a partial clone has no trees."""
         try:
-            return [clean(decode(path)) for path in trees.changed(before, after)]
+            paths = [clean(decode(path)) for path in trees.changed(before, after)]
+            return [path for path in paths if secret_in(path) is None]
         except (KeyError, *_DAMAGE):
             self.notes["commits whose files are not in this clone"] += 1
             return []

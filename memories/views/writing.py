@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from memories import services
 from memories.access import Actor, actor_for_request, memory_for, scope_for, writable_memory_for
+from memories.controls import notices_of
 from memories.differences import difference
 from memories.entities import specs_of
 from memories.errors import Conflict, ZeroMemoryError
@@ -35,6 +36,7 @@ def memory_new(request: HttpRequest) -> HttpResponse:
             _blame(form, error)
         else:
             messages.success(request, "That was known already." if done.deduplicated else "Remembered.")
+            _tell(request, notices_of(form.cleaned_data))
             return redirect("memory_detail", memory_id=done.memory.pk)
     context = {"form": form, "can_write": bool(actor.writable)}
     return render(request, "memories/form.html", context, status=422 if form.is_bound else 200)
@@ -71,7 +73,13 @@ def memory_edit(request: HttpRequest, memory_id: uuid.UUID) -> HttpResponse:
         _blame(form, error)
         return _edit_page(request, memory, form)
     messages.success(request, "Saved." if kept.version != memory.version else "Nothing was changed.")
+    _tell(request, notices_of(form.changes()))
     return redirect("memory_detail", memory_id=kept.pk)
+
+
+def _tell(request: HttpRequest, notices: tuple[str, ...]) -> None:
+    for notice in notices:
+        messages.info(request, notice)
 
 
 def _edit_form(memory: Memory, sent: Any = None) -> MemoryForm:

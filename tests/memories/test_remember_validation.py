@@ -18,7 +18,7 @@ WRONG = [
     ("content", {"content": " \n\t\u3000"}),
     ("content", {"content": None}),
     ("content", {"content": 5}),
-    ("content", {"content": "a\x00b"}),
+    ("content", {"content": "\x00\x1b"}),
     ("content", {"content": "half of a pair: \ud83d"}),
     ("kind", {"kind": "rumour"}),
     ("kind", {"kind": ""}),

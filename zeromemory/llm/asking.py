@@ -28,7 +28,7 @@ class Answer[T: Output]:
 
 def ask[T: Output](question: Contract[T], *, choice: ModelChoice | None = None, mask: Mask = str) -> Answer[T]:
     """The answer of the configured model, or of *choice*. Blocks for as long as the time-out allows. *mask* takes the
-    secrets out of what is quoted of it: ``raw``, messages and reasons.
+    secrets out of what is quoted of it: ``raw``, messages and reasons. An answer that it would change is not accepted.
 
     Raises a ModelError: ModelUnavailable (ModelTimedOut), ModelBusy or ModelRejected (QuestionRefused). Not for
     coroutines.

@@ -14,6 +14,7 @@ from pydantic_ai.settings import ModelSettings
 
 from zeromemory.llm.choice import ModelChoice
 from zeromemory.llm.contract import Contract, Output, UnusableAnswer
+from zeromemory.llm.errors import Mask
 from zeromemory.llm.failures import Failure
 from zeromemory.llm.fencing import Fence
 from zeromemory.llm.patience import PatientModel
@@ -42,7 +43,9 @@ async def _converse[T: Output](question: Contract[T], choice: ModelChoice, failu
             client_of(choice) as client,
         ):
             model = PatientModel(model_of(choice, client), failure.spent, failure.reasons, failure.mask)
-            answer: Any = await _agent(question, model, fence).run(question.prompt(fence), infer_name=False)
+            answer: Any = await _agent(question, model, fence, failure.mask).run(
+                question.prompt(fence), infer_name=False
+            )
             return answer.output  # type: ignore[no-any-return]  # the agent was built for this contract
     except TimeoutError as error:
         raise failure.of_time() from error
@@ -61,7 +64,7 @@ def _certificates() -> SSLContext:
     return httpx2.create_ssl_context()
 
 
-def _agent[T: Output](question: Contract[T], model: PatientModel, fence: Fence) -> Agent[None, Any]:
+def _agent[T: Output](question: Contract[T], model: PatientModel, fence: Fence, mask: Mask) -> Agent[None, Any]:
     agent: Agent[None, Any] = Agent(
         model,
         output_type=ToolOutput(question.output, name="answer", description="Your answer."),
@@ -72,6 +75,9 @@ def _agent[T: Output](question: Contract[T], model: PatientModel, fence: Fence) 
 
     @agent.output_validator
     def accept(value: T) -> T:
+        said = value.model_dump_json()
+        if mask(said) != said:
+            raise ModelRetry("The answer holds a secret, such as a key or a password. Answer without it.")
         try:
             return question.accepted(value, fence)
         except UnusableAnswer as problem:
