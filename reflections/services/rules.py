@@ -217,7 +217,7 @@ def suggest(*, actor: Actor, memory: Memory, text: str, reason: str = "") -> Sta
     or was proposed before.
     """
     reason = reason.strip()
-    check_free_text(reason, "reason")
+    check_line(reason, "reason")
     with writing():
         memory = locked(actor, memory)
         _refuse_retired(memory)
