@@ -1,6 +1,7 @@
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 
 from memories.fusion import FEATURES
 from memories.models.memory import Kind
@@ -172,7 +173,7 @@ class ConfigVersion(models.Model):
     new = models.JSONField(null=True)
     reason = models.CharField(max_length=2000, blank=True, default="")
     changed_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
-    changed_at = models.DateTimeField(auto_now_add=True)
+    changed_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:
         db_table = "config_version"

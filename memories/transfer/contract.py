@@ -20,6 +20,7 @@ class Format(ABC):
     def __init__(self) -> None:
         self.skipped: Counter[str] = Counter()
         self.notes: Counter[str] = Counter()
+        self.embedder = ""  # by whose vectors the memories were found where they come from
 
     def read(self, source: Any) -> Iterator[Record]:
         raise TransferError(f"The format {self.name} can only be written, not read.", field="format")

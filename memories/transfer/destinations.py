@@ -36,9 +36,15 @@ class Destinations:
             return self._only
         if not record.scope:
             raise TransferError("is missing. Name it here, or name one scope for all.", line=record.line, field="scope")
-        if record.scope not in self._known:
-            self._known[record.scope] = self._found_or_made(record.scope, record.line)
-        return self._known[record.scope]
+        return self.named(record.scope, record.line)
+
+    def named(self, name: str, line: int | None) -> Scope:
+        """The one scope that was asked for, or the one of this name."""
+        if self._only:
+            return self._only
+        if name not in self._known:
+            self._known[name] = self._found_or_made(name, line)
+        return self._known[name]
 
     def _found_or_made(self, name: str, line: int | None) -> Scope:
         try:

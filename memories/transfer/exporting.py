@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from django.db import connection, transaction
 from django.db.models import Prefetch, QuerySet
 
+from memories.embedder_in_use import newest_change
 from memories.models import Entity, Link, Memory, Scope, UsageEvent, Verification
 from memories.presentation import scope_names
+from memories.transfer import departing
 from memories.transfer.contract import Format
 from memories.transfer.errors import TransferError
 from memories.transfer.records import (
@@ -32,19 +34,24 @@ class Export:
     """Filled while ``export_to`` runs; complete when its iterator has ended."""
 
     written: int = 0
+    carried: Counter[str] = field(default_factory=Counter)  # rows about memories, by the name of their table
     left_out: Counter[str] = field(default_factory=Counter)
 
 
-def export_to(format: Format, scopes: Sequence[Scope], export: Export | None = None) -> Generator[bytes]:
+def export_to(
+    format: Format, scopes: Sequence[Scope], export: Export | None = None, *, whole: bool = False
+) -> Generator[bytes]:
     """The file's bytes, piece by piece: the same database gives the same bytes.
 
-    The caller has checked that the scopes may be read. Raises TransferError when fewer memories came out than counted.
+    What is kept about the memories comes with them; with *whole*, the configuration too. The caller has checked that
+    the scopes may be read. Raises TransferError when fewer memories came out than counted.
     """
     export = export or Export()
     with _one_moment():
         memories = Memory.objects.in_scopes([scope.pk for scope in scopes])
         counted = memories.count()
-        yield from format.write(_records(memories, scopes, export), Counts(memories=counted))
+        records = _records(memories, scopes, export, whole=whole)
+        yield from format.write(records, Counts(memories=counted, embedder=_embedder() if whole else ""))
         if export.written != counted:
             raise TransferError(f"{counted} memories were counted and {export.written} exported. Try again.")
 
@@ -61,10 +68,23 @@ def _one_moment() -> Iterator[None]:
         yield
 
 
-def _records(memories: QuerySet[Memory], scopes: Sequence[Scope], export: Export) -> Iterator[Record]:
+def _embedder() -> str:
+    change = newest_change()
+    return change.answering_stamp if change else ""
+
+
+def _records(
+    memories: QuerySet[Memory], scopes: Sequence[Scope], export: Export, *, whole: bool = False
+) -> Iterator[Record]:
+    """The memories last: a file that was cut off has fewer of them than it announces."""
     names = scope_names(scopes)
     for scope in sorted(scopes, key=lambda scope: names[scope.pk]):
         yield ScopeRecord(names[scope.pk], scope.name, scope.retention, scope.created_at)
+    if whole:
+        yield from departing.configuration()
+    for record in departing.about_memories(names, export.left_out):
+        yield record
+        export.carried[record.type] += 1
     for memory in _with_all(memories).iterator(chunk_size=BATCH):
         yield _record(memory, names, export)
         export.written += 1

@@ -4,23 +4,30 @@ import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeGuard
+from typing import Any
+from uuid import UUID
 
 from django.db import IntegrityError, transaction
+from django.utils import timezone
 
 from memories.access import Actor
-from memories.models import Scope
+from memories.embedder_in_use import newest_change
+from memories.models import Memory, Scope
 from memories.models.memory import content_hash
 from memories.services import audit
+from memories.services.reinforcement import set_promoted
 from memories.services.writing import writing
 from memories.tasks import embed_pending
+from memories.transfer.arriving import Arrivals
+from memories.transfer.carried import called, ruled_among
 from memories.transfer.checks import check
 from memories.transfer.contract import Format
 from memories.transfer.destinations import Destinations
 from memories.transfer.errors import TransferError
-from memories.transfer.records import MemoryRecord, Record, ScopeRecord
+from memories.transfer.records import CarriedRecord, MemoryRecord, Record, ScopeRecord
 from memories.transfer.references import References
 from memories.transfer.rows import People, Row, build, derived_identity, humbled, insert
+from memories.transfer.settings_arriving import Settings
 from memories.transfer.stored import Stored, StoredMemory, is_nameless
 
 BATCH_MEMORIES = 250
@@ -41,6 +48,7 @@ class Report:
     differing: tuple[str, ...] = ()
     skipped: Mapping[str, int] = field(default_factory=dict)
     notes: Mapping[str, int] = field(default_factory=dict)
+    carried: Mapping[str, int] = field(default_factory=dict)  # rows about memories, by the name of their table
     scopes: tuple[str, ...] = ()
     created_scopes: tuple[str, ...] = ()
     dry_run: bool = False
@@ -99,12 +107,18 @@ class _Import:
         self.trusted = trusted
         self.people = People()
         self.references = References()
+        self.arrivals = Arrivals(destinations, self.references, self.people)
+        self.settings = Settings(destinations.actor, self.people)
+        self.notes: Counter[str] = Counter()
+        self.promoted: list[UUID] = []
         self.read = self.existing = 0
         self.written: Counter[int] = Counter()
         self.differing: list[str] = []
 
     def take(self, batch: Sequence[Record]) -> None:
-        records = [record for record in batch if self._is_memory(record)]
+        records = [record for record in batch if isinstance(record, MemoryRecord)]
+        for record in batch:
+            self._put_by(record)
         placed = [(self._allowed(record), self.destinations.of(record).pk) for record in records]
         stored = Stored(placed)
         rows = [row for record, scope_id in placed if (row := self._new(record, scope_id, stored))]
@@ -116,12 +130,22 @@ class _Import:
         self.written.update(memory.scope_id for _, memory in rows)
         for record, memory in rows:
             self.references.wait(record, memory)
+            if record.reinforcement and record.reinforcement.promoted:
+                self.promoted.append(memory.pk)
 
-    def _is_memory(self, record: Record) -> TypeGuard[MemoryRecord]:
+    def _put_by(self, record: Record) -> None:
+        """What is no memory waits until they are there."""
         if isinstance(record, ScopeRecord):
             self.destinations.declare(record)
-            return False
-        return True
+        elif isinstance(record, CarriedRecord):
+            table = called(record.type)
+            assert table  # the format has read it by its table
+            if not self.trusted:
+                self.notes[f"{table.plural}: an operator's import alone restores them"] += 1
+            elif table.is_configuration:
+                self.settings.wait(record)
+            else:
+                self.arrivals.wait(record)
 
     def _allowed(self, record: MemoryRecord) -> MemoryRecord:
         check(record)
@@ -166,17 +190,12 @@ class _Import:
             )
         actor = self.destinations.actor
         links = self.references.settle(actor)
+        self.settings.settle()
+        self.arrivals.settle()
+        self._demote()
+        self._compare_embedder(format.embedder)
         for scope in self.destinations.scopes:
-            if not (self.written[scope.pk] or links):
-                continue
-            audit.record(
-                actor=actor,
-                action="import",
-                subject=scope,
-                scope=scope,
-                format=format.name,
-                written=self.written[scope.pk],
-            )
+            self._record(scope, format.name, links)
         return Report(
             read=self.read,
             written=written,
@@ -184,18 +203,37 @@ class _Import:
             links=links,
             differing=tuple(self.differing),
             skipped=dict(format.skipped),
-            notes=dict(format.notes) | self._unknown_people(),
+            notes=format.notes + self.notes + self.settings.notes + self.arrivals.notes + self._unknown_people(),
+            carried=dict(sum(self.arrivals.written.values(), Counter())),
             scopes=tuple(scope.slug for scope in self.destinations.scopes),
             created_scopes=tuple(scope.slug for scope in self.destinations.created),
             dry_run=dry_run,
         )
 
-    def _unknown_people(self) -> dict[str, int]:
-        return {
-            f"mentions of {name!a}, who has no account here": times
-            for name, times in self.people.unknown.items()
-            if times
-        }
+    def _record(self, scope: Scope, format: str, links: int) -> None:
+        written, carried = self.written[scope.pk], self.arrivals.written[scope.pk]
+        detail: dict[str, Any] = {"carried": dict(carried)} if carried else {}
+        if written or links or carried:
+            actor = self.destinations.actor
+            audit.record(
+                actor=actor, action="import", subject=scope, scope=scope, format=format, written=written, **detail
+            )
+
+    def _compare_embedder(self, theirs: str) -> None:
+        change = newest_change()
+        if theirs and change and change.answering_stamp != theirs:
+            self.notes[f"change of the embedder: {theirs} there, {change.answering_stamp or 'none'} here"] = 1
+
+    def _demote(self) -> None:
+        """A memory ranks as a rule only where the rule is there, to be revoked."""
+        alone = set(self.promoted) - ruled_among(self.promoted)
+        for memory in Memory.objects.filter(pk__in=alone):
+            set_promoted(memory=memory, promoted=False, now=timezone.now())
+        self.notes["memories said to be rules, without the rule: they rank by what was said of them"] = len(alone)
+
+    def _unknown_people(self) -> Counter[str]:
+        people = self.people.unknown.items()
+        return Counter({f"mentions of {name!a}, who has no account here": times for name, times in people if times})
 
 
 def _differences(record: MemoryRecord, found: StoredMemory) -> list[str]:

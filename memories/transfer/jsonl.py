@@ -5,11 +5,13 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, BinaryIO
 
-from memories.transfer import fields
+from memories.transfer import carried, fields
+from memories.transfer.columns import shape_of
 from memories.transfer.contract import Format
 from memories.transfer.errors import TransferError
 from memories.transfer.fields import Shape
 from memories.transfer.records import (
+    CarriedRecord,
     CheckRecord,
     Counts,
     EntityRecord,
@@ -26,7 +28,7 @@ FORMAT = "zero-memory/1"
 LONGEST_LINE = 64 * 1024 * 1024  # bytes; content and verbatim of 4 MB each, escaped, and what hangs on them
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-_HEADER = Shape({"format": fields.text, "memories": fields.whole}, required=("format",))
+_HEADER = Shape({"format": fields.text, "memories": fields.whole, "embedder": fields.text}, required=("format",))
 _ENTITY = Shape({"name": fields.text, "type": fields.text}, required=("name",))
 _LINK = Shape(
     {"type": fields.text, "target": fields.text, "created_at": fields.moment, "created_by": fields.text},
@@ -142,6 +144,9 @@ _SCOPE = Shape(
 )
 
 
+_CARRIED = Shape({"type": fields.text, "row": _object}, required=("row",))
+
+
 class Jsonl(Format):
     """UTF-8, ``\\n`` after each line; an optional header first. Keys are sorted, so equal memories are equal bytes."""
 
@@ -152,9 +157,9 @@ class Jsonl(Format):
         memories = 0
         for line, given in _lines(source):
             if "format" in given:
-                announced = _announced(given, line, is_first=memories == 0)
+                announced, self.embedder = _announced(given, line, is_first=memories == 0)
                 continue
-            record = _READERS[_type_of(given, line)](given, line)
+            record = _record(given, line)
             memories += isinstance(record, MemoryRecord)
             yield record
         if announced not in (None, memories):
@@ -164,7 +169,8 @@ class Jsonl(Format):
             )
 
     def write(self, records: Iterable[Record], counts: Counts) -> Iterator[bytes]:
-        yield _encoded({"format": FORMAT, "memories": counts.memories})
+        header = {"format": FORMAT, "memories": counts.memories}
+        yield _encoded(header | ({"embedder": counts.embedder} if counts.embedder else {}))
         for record in records:
             yield _encoded(_as_json(record))
 
@@ -195,7 +201,8 @@ def _parsed(raw: bytes, line: int) -> dict[str, Any]:
     return found
 
 
-def _announced(given: dict[str, Any], line: int, *, is_first: bool) -> int | None:
+def _announced(given: dict[str, Any], line: int, *, is_first: bool) -> tuple[int | None, str]:
+    """The number of memories, where the header gives it, and the embedder."""
     header = _HEADER.read(given, line=line)
     if header["format"] != FORMAT:
         raise TransferError(
@@ -205,15 +212,15 @@ def _announced(given: dict[str, Any], line: int, *, is_first: bool) -> int | Non
         )
     if not is_first:
         raise TransferError("A header stands before the memories, not among them.", line=line)
-    announced: int | None = header.get("memories")
-    return announced
+    return header.get("memories"), header.get("embedder", "")
 
 
-def _type_of(given: dict[str, Any], line: int) -> str:
+def _record(given: dict[str, Any], line: int) -> Record:
     type = given.get("type", "memory")
-    if not isinstance(type, str) or type not in _READERS:
-        raise TransferError(f"must be one of {', '.join(sorted(_READERS))}.", line=line, field="type")
-    return type
+    if not isinstance(type, str) or not (type in _READERS or carried.called(type)):
+        known = ", ".join([*sorted(_READERS), *carried.types()])
+        raise TransferError(f"must be one of {known}.", line=line, field="type")
+    return _READERS.get(type, _carried)(given, line)
 
 
 def _memory(given: dict[str, Any], line: int) -> MemoryRecord:
@@ -234,10 +241,19 @@ def _scope(given: dict[str, Any], line: int) -> ScopeRecord:
     return ScopeRecord(**values, line=line)
 
 
+def _carried(given: dict[str, Any], line: int) -> CarriedRecord:
+    table = carried.called(given["type"])
+    assert table  # or it would have been refused by its type
+    row = _CARRIED.read(given, line=line)["row"]
+    return CarriedRecord(table.type, shape_of(table).read(row, line=line, within="row."), line)
+
+
 _READERS: Mapping[str, Callable[[dict[str, Any], int], Record]] = {"memory": _memory, "scope": _scope}
 
 
 def _as_json(record: Record) -> dict[str, Any]:
+    if isinstance(record, CarriedRecord):
+        return {"type": record.type, "row": {name: _written(value) for name, value in record.row.items()}}
     values = _without_silence(record)
     if isinstance(record, ScopeRecord):
         return values | {"type": "scope"}
@@ -247,6 +263,10 @@ def _as_json(record: Record) -> dict[str, Any]:
     if record.reinforcement:
         values["reinforcement"] = _without_silence(record.reinforcement)
     return values
+
+
+def _written(value: Any) -> Any:
+    return [fields.written(one) for one in value] if isinstance(value, list) else fields.written(value)
 
 
 def _without_silence(record: Any) -> dict[str, Any]:

@@ -6,6 +6,7 @@ A field that is None was not given; the import then chooses what ``remember`` wo
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 
@@ -110,14 +111,24 @@ class ScopeRecord:
     line: int | None = field(default=None, compare=False)
 
 
-type Record = MemoryRecord | ScopeRecord
+@dataclass(frozen=True, slots=True)
+class CarriedRecord:
+    """A row of a table that travels beside the memories: its ``type`` is the table's name, ``row`` its columns."""
+
+    type: str
+    row: Mapping[str, Any]
+    line: int | None = field(default=None, compare=False)
+
+
+type Record = MemoryRecord | ScopeRecord | CarriedRecord
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What a file announces about itself, so that one that was cut off is noticed."""
+    """What a file announces about itself, so that one that was cut off is noticed. ``embedder`` made its vectors."""
 
     memories: int
+    embedder: str = ""
 
 
 type Skipped = Mapping[str, int]

@@ -1,7 +1,7 @@
 """Links and successors, resolved when every row is there: a line may name one that stands further down."""
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, field
 from itertools import batched
 
@@ -86,6 +86,13 @@ class References:
             ]
         successions.apply(actor, chain)
         return len(made)
+
+    def rows_called(self, actor: Actor, names: Set[str]) -> dict[str, uuid.UUID]:
+        """The memory that each of these ids stands for, in the import or else in a scope that *actor* may write to."""
+        found = {name: self._anywhere[name] for name in names if name in self._anywhere}
+        ids = filter(None, map(_id_in, names - found.keys()))
+        stored = Memory.objects.filter(pk__in=list(ids), scope_id__in=actor.writable).values_list("pk", flat=True)
+        return {str(id): id for id in stored} | found
 
     def _key(self, wish: _Wish, link: LinkRecord) -> tuple[uuid.UUID, uuid.UUID, str]:
         return wish.memory, self._target(wish, "links"), link.type

@@ -14,6 +14,7 @@ from memories.models import Memory, Scope
 from memories.transfer.errors import TransferError
 from memories.transfer.registry import FORMATS, format_called
 from tests.factories import make_memory, make_scope, make_user
+from tests.reflections.ruling import make_rule
 
 pytestmark = pytest.mark.django_db
 
@@ -143,7 +144,7 @@ def test_an_export_that_fails_leaves_the_old_file_and_no_scraps(scope, tmp_path,
     out = tmp_path / "out.jsonl"
     out.write_text("precious")
 
-    def fails(*_):
+    def fails(*_, **__):
         raise TransferError("broken")
         yield
 
@@ -160,7 +161,25 @@ def test_an_export_can_be_read_by_its_owner_alone(scope, tmp_path):
 
 def test_standard_output_carries_the_bytes_alone(scope, capfdbinary):
     call_command("export_memories", "--out", "-", stderr=io.StringIO())
-    assert [json.loads(line)["scope"] for line in capfdbinary.readouterr().out.splitlines()[1:]] == ["home"]
+    lines = [json.loads(line) for line in capfdbinary.readouterr().out.splitlines()]
+    assert [line["scope"] for line in lines if line.get("type") == "scope"] == ["home"]
+    assert "format" in lines[0]
+
+
+def test_what_travels_beside_the_memories_is_told_by_both_commands(scope, tmp_path):
+    rule = make_rule(scope)
+    told = run("export_memories", "--out", tmp_path / "out.jsonl")
+    assert "With what is kept about them: 1 of standing_rule." in told
+    rule.delete()
+    told = run("import_memories", tmp_path / "out.jsonl")
+    assert "With what is kept about them: 1 of standing_rule." in told
+
+
+def test_settings_travel_with_all_scopes_and_not_with_one(scope, tmp_path):
+    run("export_memories", "--out", tmp_path / "all.jsonl")
+    run("export_memories", "--out", tmp_path / "one.jsonl", "--scope", "home")
+    assert "ranking_config" in (tmp_path / "all.jsonl").read_text()
+    assert "ranking_config" not in (tmp_path / "one.jsonl").read_text()
 
 
 @pytest.mark.behaviour("Z79")

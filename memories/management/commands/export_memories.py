@@ -35,7 +35,7 @@ class Command(BaseCommand):
         export = Export()
         try:
             scopes = _scopes(actor_called(options["user"]), options["scope"])
-            pieces = export_to(format_called(options["format"])(), scopes, export)
+            pieces = export_to(format_called(options["format"])(), scopes, export, whole=not options["scope"])
             if options["out"] == "-":
                 _print(pieces)
             else:
@@ -44,6 +44,9 @@ class Command(BaseCommand):
             raise CommandError(error.message) from error
         where = ", ".join(scope.slug for scope in scopes)
         self.stderr.write(f"Exported {export.written:,} memories of {where}.", style_func=str)
+        if export.carried:
+            rows = ", ".join(f"{number:,} of {table}" for table, number in sorted(export.carried.items()))
+            self.stderr.write(f"With what is kept about them: {rows}.", style_func=str)
         for what, number in sorted(export.left_out.items()):
             self.stderr.write(f"Left out: {number:,} {what}.", style_func=str)
 

@@ -117,6 +117,9 @@ def sentences(report: Report) -> list[str]:
     counts = f"{report.written:,} new, {report.existing:,} already there, {report.links:,} links"
     lead = "Dry run, nothing was written: would import" if report.dry_run else "Imported"
     lines = [f"{lead} {report.written:,} of {report.read:,} memories into {where} ({counts})."]
+    if report.carried:
+        rows = ", ".join(f"{number:,} of {table}" for table, number in sorted(report.carried.items()))
+        lines.append(f"With what is kept about them: {rows}.")
     if report.created_scopes:
         lines.append(f"New scopes: {', '.join(report.created_scopes)}.")
     lines += [f"Left out: {number:,} {reason}." for reason, number in sorted(report.skipped.items())]
