@@ -42,26 +42,29 @@ waiting AS (
     GROUP BY wording.subject
 ),
 withdrawn AS (
-    SELECT e.memory_id, e.at
+    SELECT wording.subject, e.at
     FROM wording
     JOIN usage_event e ON e.memory_id = wording.id
     WHERE e.source IN ('withdrawn', 'reinstated') AND e.at >= %(since)s
-    GROUP BY e.memory_id, e.at
+    GROUP BY wording.subject, e.at
     HAVING sum(CASE e.source WHEN 'withdrawn' THEN 1 ELSE -1 END) > 0
 ),
--- A session speaks with one voice, as in memories/reinforcement.py; without a session each signal is one of its own.
+-- A session speaks with one voice, as in memories/reinforcement.py, of what was said since the decision; without a
+-- session each signal is one of its own.
 heard AS (
     SELECT DISTINCT ON (wording.subject, voice.name)
-        wording.subject, e.at, e.source, e.session, e.user_id, e.confidence, e.misled
+        wording.subject, e.id, e.at, e.source, e.session, e.user_id, e.confidence, e.misled
     FROM wording
     JOIN usage_event e ON e.memory_id = wording.id AND e.at >= %(since)s
-    LEFT JOIN withdrawn ON withdrawn.memory_id = e.memory_id AND withdrawn.at = e.at
+    LEFT JOIN withdrawn ON withdrawn.subject = wording.subject AND withdrawn.at = e.at
+    LEFT JOIN decided ON decided.subject = wording.subject
     CROSS JOIN LATERAL (
         SELECT
             coalesce('of ' || nullif(e.session, ''), e.id::text) AS name,
             array_position(ARRAY['judge', 'link', 'direct', 'challenge'], e.source::text) AS weight
     ) AS voice
-    WHERE e.source NOT IN ('withdrawn', 'reinstated')
+    WHERE (decided.at IS NULL OR e.at > decided.at)
+      AND e.source NOT IN ('withdrawn', 'reinstated')
       AND (e.useful OR e.misled OR e.source = 'direct')
       AND NOT (e.source = 'challenge' AND withdrawn.at IS NOT NULL)
       AND NOT (e.source = 'judge' AND e.confidence < %(judge_minimum)s)
@@ -70,10 +73,7 @@ heard AS (
         e.misled DESC, e.confidence DESC, e.at
 ),
 counted AS (
-    SELECT heard.*
-    FROM heard
-    LEFT JOIN decided ON decided.subject = heard.subject
-    WHERE heard.misled AND (decided.at IS NULL OR heard.at > decided.at)
+    SELECT * FROM heard WHERE misled
 ),
 chain AS (
     SELECT subject, array_agg(id) AS wordings FROM wording GROUP BY subject
@@ -86,7 +86,7 @@ SELECT
             'at', counted.at, 'source', counted.source, 'by', coalesce(u.username, ''),
             'session', counted.session, 'confidence', counted.confidence
         )
-        ORDER BY counted.at
+        ORDER BY counted.at, counted.id
     ) AS reports
 FROM counted
 JOIN chain ON chain.subject = counted.subject

@@ -1,4 +1,3 @@
-import random
 from datetime import timedelta
 
 import pytest
@@ -9,7 +8,6 @@ from django.utils import timezone
 from memories import services
 from memories.errors import Conflict
 from memories.models import AuditEntry, Memory, ReinforcementConfig, UsageEvent
-from memories.reinforcement import Outcome, Signal, outcomes
 from reflections import hygiene
 from reflections.inbox.correcting import correct
 from reflections.models import Dispute, HygieneConfig, ModelCall
@@ -266,6 +264,18 @@ def test_evidence_of_the_very_moment_of_the_decision_does_not_count(owner, scope
 
 
 @pytest.mark.behaviour("Z33")
+def test_a_session_that_was_heard_before_the_decision_is_heard_again(owner, scope, note):
+    misled(note, "challenge", session="one", days=2)
+    misled(note, session="two", days=2)
+    look(scope)
+    disputes.resolve(actor=person(owner), dispute=pending()[0], version=1, resolution="uphold")
+    misled(note, session="one")
+    misled(note, session="three")
+    look(scope)
+    assert [report["session"] for report in pending()[0].reports] == ["one", "three"]
+
+
+@pytest.mark.behaviour("Z33")
 def test_a_decision_about_any_doubt_of_that_memory_counts_and_a_sweep_is_none(owner, scope, note):
     twice(note)
     row = make_single(scope, "outdated", memory=note)
@@ -355,47 +365,13 @@ def test_a_challenge_that_somebody_put_off_is_left_alone(owner, scope, note):
     assert look(scope).found == 0
 
 
-# The same as the pure rule -----------------------------------------------------------------------
-
-SOURCES = ("direct", "link", "judge", "challenge")
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_a_session_speaks_with_the_same_voice_as_in_the_multiplier(scope, note, seed):
-    dice, now = random.Random(seed), timezone.now()
-    for number in range(12):
-        source = dice.choice(SOURCES)
-        useful = source == "link" or (source != "challenge" and dice.random() < 0.4)
-        misled(
-            note,
-            source,
-            session=dice.choice(["", "one", "two", "three"]),
-            at=now - timedelta(hours=number + 1),
-            useful=useful,
-            misled=not useful and dice.random() < 0.8,
-            confidence=dice.choice([0.3, 0.6, 0.9]) if source == "judge" else 1.0,
-        )
-    names = ("at", "source", "useful", "misled", "confidence", "session")
-    signals = [Signal(*row) for row in UsageEvent.objects.filter(memory=note).values_list(*names)]
-    expected = [
-        (signal.session, signal.source, signal.confidence)
-        for signal, outcome in zip(signals, outcomes(signals, now=now), strict=True)
-        if outcome == Outcome.COUNTS and signal.misled
-    ]
-    found = list(suspects(scope.pk, now=now, since=now - timedelta(days=90), reports=1, judge_minimum=0.6))
-    heard = [(one["session"], one["source"], one["confidence"]) for suspect in found for one in suspect.reports]
-    assert sorted(heard) == sorted(expected)
-
-
 # At scale --------------------------------------------------------------------------------------
 
 
 def test_finding_takes_one_query_however_many_there_are(scope, note):
     for number in range(4):
         twice(make_memory(f"Note {number}.", scope=scope))
-    with CaptureQueriesContext(
-        connection,
-    ) as asked:
+    with CaptureQueriesContext(connection) as asked:
         now = timezone.now()
         found = list(suspects(scope.pk, now=now, since=now - timedelta(90), reports=2, judge_minimum=0.6))
     assert (len(found), len(asked)) == (4, 1)
