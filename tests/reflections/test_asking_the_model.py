@@ -104,6 +104,24 @@ def test_a_secret_at_the_edge_of_a_complaint_is_masked_too(model_server):
     assert SECRET[:6] not in "".join(raised.value.reasons)
 
 
+@pytest.mark.behaviour("Z77")
+@pytest.mark.parametrize("field", ["content", "rationale"])
+def test_an_answer_with_a_secret_in_it_is_rejected_and_kept_without_it(model_server, field):
+    model_server.always(answer(ANSWER.model_copy(update={field: f"The key is {SECRET}."})))
+    with pytest.raises(ModelRejected, match="holds a secret") as raised:
+        ask(QUESTION, job="reflection")
+    call = ModelCall.objects.get()
+    assert (call.outcome, call.requests) == ("rejected", 3)
+    assert "ghp_…(36 more characters)" in call.raw
+    assert SECRET[:8] not in f"{raised.value}{raised.value.reasons}{call.raw}{call.reason}"
+
+
+@pytest.mark.behaviour("Z77")
+def test_a_model_that_is_told_so_may_answer_without_the_secret(model_server):
+    model_server.will(ANSWER.model_copy(update={"rationale": SECRET}), ANSWER)
+    assert ask(QUESTION, job="reflection").value == ANSWER
+
+
 @pytest.mark.behaviour("F34")
 def test_secrets_that_a_server_repeats_in_its_refusal_are_masked(model_server):
     model_server.always(status(401, message=f"what is {SECRET}"))
