@@ -325,13 +325,14 @@ def a_rule_line(about: Memory, **columns) -> dict:
         ({"memory": UNKNOWN}, "memory: '019a0000-0000-7000-8000-000000000000' is neither in this import"),
         ({"layer": "sky"}, "layer: Value 'sky' is not a valid choice"),
         ({"text": "half \ud800"}, "text: The text holds a NUL or half of a surrogate pair"),
+        ({"text": "The key is AKIAIOSFODNN7EXAMPLE."}, "secret_content_rejected"),
         ({"text": None}, "row.text: is missing"),
         ({"texts": "x"}, "row.texts: is not a field here"),
         ({"state": "promoted"}, "standing_rule_decided_by_somebody"),
         ({"scopes": "home"}, "row.scopes: must be a list"),
         ({"version": -1}, "row.version: must be a whole number"),
     ],
-    ids=["memory", "choice", "unstorable", "missing", "unknown", "constraint", "list", "number"],
+    ids=["memory", "choice", "unstorable", "secret", "missing", "unknown", "constraint", "list", "number"],
 )
 def test_a_row_that_cannot_be_stops_the_import_with_its_line(scope, columns, words):
     memory = make_memory("Kept.", scope=scope)
