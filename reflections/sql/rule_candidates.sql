@@ -1,9 +1,25 @@
 -- Everything said of late of the live memories of a scope that may be proposed as rules: those that several sessions
 -- called useful, settled for a while, not doubted, and never proposed in any wording. An edit is a new row, and what was
--- said of an earlier wording counts. Which voice each session has is seen afterwards.
-WITH RECURSIVE wording (live, id) AS (
+-- said of an earlier wording counts. Which voice each session has is seen afterwards. Starts from the useful reports of
+-- the window, and grows with them.
+WITH RECURSIVE praised AS MATERIALIZED (
+    SELECT DISTINCT event.memory_id
+    FROM usage_event event
+    JOIN memories m ON m.id = event.memory_id
+    WHERE m.scope_id = %(scope)s AND event.useful AND event.session <> '' AND event.at >= %(since)s
+),
+later AS (
+    SELECT memory_id AS id FROM praised
+    UNION
+    SELECT m.superseded_by_id
+    FROM later
+    JOIN memories m ON m.id = later.id
+    WHERE m.invalidation_reason = %(edited)s AND m.superseded_by_id IS NOT NULL
+),
+wording (live, id) AS (
     SELECT m.id, m.id
-    FROM memories m
+    FROM later
+    JOIN memories m ON m.id = later.id
     WHERE m.scope_id = %(scope)s AND m.invalidated_at IS NULL AND m.kind = ANY (%(kinds)s)
       AND (m.valid_until IS NULL OR m.valid_until > %(now)s)
       AND m.updated_at <= %(settled)s AND m.created_at <= %(settled)s
