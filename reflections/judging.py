@@ -48,7 +48,7 @@ def work_on(transcript_id: str | uuid.UUID) -> None:
     except TakenOverError:
         logger.info("Transcript %s was taken over by another worker.", row.pk)
     except BudgetSpent as error:
-        transcripts.put_off(row, str(error), until=_midnight())
+        transcripts.wait_until(row, _midnight(), str(error))
     except (ModelError, Conflict) as error:
         transcripts.put_off(row, str(error))
     except DATABASE_AWAY as error:

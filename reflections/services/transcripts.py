@@ -39,6 +39,7 @@ NOTHING_SHOWN: Final = (
     "The log of recalls names no memory that this session was given, so there is nothing to judge. "
     "Recall with this session, or name the memories in shown."
 )
+LOST_TOO_OFTEN: Final = f"Its worker was lost {MOST_ATTEMPTS} times. The worker's log may say why; hand it in again."
 State = Transcript.State
 
 
@@ -147,12 +148,17 @@ def keep(row: Transcript, **columns: Any) -> bool:
     return bool(mine.update(heartbeat_at=timezone.now(), **columns))
 
 
-def put_off(row: Transcript, reason: str, *, until: datetime | None = None) -> None:
+def put_off(row: Transcript, reason: str) -> None:
     """To be taken up again later; for good when that was tried often enough."""
     if row.attempts >= MOST_ATTEMPTS:
         end(row, State.FAILED, reason)
         return
-    keep(row, state=State.QUEUED, due_at=until or timezone.now() + WAITS[row.attempts - 1], note=reason[:NOTE_LENGTH])
+    keep(row, state=State.QUEUED, due_at=timezone.now() + WAITS[row.attempts - 1], note=reason[:NOTE_LENGTH])
+
+
+def wait_until(row: Transcript, until: datetime, reason: str) -> None:
+    """To be taken up again then. It was no attempt: nothing is wrong with this conversation or with the model."""
+    keep(row, state=State.QUEUED, due_at=until, note=reason[:NOTE_LENGTH], attempts=F("attempts") - 1)
 
 
 def end(row: Transcript, state: str, note: str = "") -> bool:
@@ -168,13 +174,11 @@ def requeue_lost() -> int:
     """Put back those whose worker has fallen silent, and give up those that keep losing it; how many there were."""
     now = timezone.now()
     lost = Transcript.objects.lost(now, silent_for=SILENT_FOR)
-    given_up = lost.filter(attempts__gte=MOST_ATTEMPTS).update(
-        state=State.FAILED,
-        text="",
-        finished_at=now,
-        note=f"Its worker was lost {MOST_ATTEMPTS} times. The worker's log may say why; hand it in again.",
-    )
-    return given_up + lost.update(state=State.QUEUED, due_at=now)
+    with transaction.atomic():
+        given_up = list(lost.filter(attempts__gte=MOST_ATTEMPTS).select_for_update(skip_locked=True))
+        for row in given_up:
+            end(row, State.FAILED, LOST_TOO_OFTEN)
+    return len(given_up) + lost.filter(attempts__lt=MOST_ATTEMPTS).update(state=State.QUEUED, due_at=now)
 
 
 def ring_due() -> None:

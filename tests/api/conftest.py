@@ -4,8 +4,9 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from memories.models import Scope, User
-from tests.factories import make_token
+from memories.models import Memory, Scope, User
+from tests.api.handing_in import recall
+from tests.factories import make_memory, make_token
 
 
 class Api:
@@ -53,3 +54,15 @@ def nobody(db: None) -> Api:
 @pytest.fixture
 def with_token(db: None) -> Callable[[str], Api]:
     return Api
+
+
+@pytest.fixture
+def note(scope: Scope) -> Memory:
+    return make_memory("The API listens on port 8080.", scope=scope)
+
+
+@pytest.fixture
+def given(api: Api, note: Memory) -> Memory:
+    """The note, as recall gave it to the session called monday."""
+    recall(api)
+    return note

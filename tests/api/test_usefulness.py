@@ -13,55 +13,13 @@ from memories.services import tokens
 from reflections import judging
 from reflections.models import ModelCall, Transcript
 from reflections.services import transcripts
+from tests.api.handing_in import SAID, answers, events, hand_in, judged, recall, verdict
 from tests.factories import make_member, make_memory, make_scope, make_user
-from tests.llm.server import prose, slow, status
 from tests.reflections.factories import person
 from tests.reflections.together import at_once
 
 pytestmark = pytest.mark.django_db
-SAID = "The note said port 8080.\nIt was 9090, so the deploy had to be undone.\n"
 SECRET = "ghp_" + "a1B2c3D4" * 5
-
-
-@pytest.fixture
-def note(scope):
-    return make_memory("The API listens on port 8080.", scope=scope)
-
-
-@pytest.fixture
-def given(api, note):
-    """The note, as recall gave it to the session called monday."""
-    recall(api)
-    return note
-
-
-def recall(api, session="monday"):
-    found = api.post("/recall", {"query": "API port", "session": session}).json()
-    assert found["results"]
-
-
-def hand_in(api, **body):
-    return api.post("/usefulness/transcripts", {"session": "monday", "transcript": SAID} | body)
-
-
-def verdict(memory, **said):
-    return {"id": str(memory.pk), "useful": False, "relevant": True, "misled": False, "confidence": 0.8} | said
-
-
-def answers(*verdicts):
-    return {"verdicts": list(verdicts)}
-
-
-def judged(api, **body):
-    """Handed in and read by a worker; what it has become."""
-    answer = hand_in(api, **body)
-    assert answer.status_code == 202, answer.content
-    judging.work_on(answer.json()["id"])
-    return api.get(f"/usefulness/transcripts/{answer.json()['id']}").json()
-
-
-def events():
-    return list(UsageEvent.objects.values_list("source", "session", "useful", "relevant", "misled", "confidence"))
 
 
 # What comes of it ----------------------------------------------------------------------------
@@ -288,98 +246,6 @@ def test_a_long_conversation_is_read_in_pieces_that_end_with_a_line_and_judged_a
     assert events() == [("judge", "monday", True, True, False, 0.9)]
     assert "Line 1499 of" in model_server.last.prompt
     assert "Line 0 of" not in model_server.last.prompt
-
-
-# When the model does not answer ----------------------------------------------------------------
-
-
-def test_a_busy_model_is_asked_again_later_and_the_conversation_is_kept(api, given, model_server):
-    model_server.always(status(429, retry_after=3600))
-    waiting = judged(api)
-    row = Transcript.objects.get()
-    assert (waiting["state"], bool(waiting["note"]), row.text) == ("queued", True, SAID)
-    assert row.due_at > timezone.now()
-    judging.work_on(row.pk)
-    asked = len(model_server.requests)
-    model_server.always(answers(verdict(given)))
-    Transcript.objects.update(due_at=timezone.now())
-    judging.work_on(row.pk)
-    assert (Transcript.objects.get().state, len(model_server.requests)) == ("done", asked + 1)
-
-
-def test_a_slow_model_is_given_up_for_now(api, given, model_server, settings):
-    settings.MODEL_TIMEOUT = 0.3
-    model_server.always(slow(2, answers(verdict(given))))
-    assert judged(api)["state"] == "queued"
-    assert events() == []
-
-
-def test_after_a_few_tries_it_fails_and_the_conversation_is_forgotten(api, given, model_server):
-    model_server.always(status(401))
-    row = Transcript.objects.get(pk=hand_in(api).json()["id"])
-    for _ in range(transcripts.MOST_ATTEMPTS):
-        Transcript.objects.update(due_at=timezone.now())
-        judging.work_on(row.pk)
-    row.refresh_from_db()
-    assert (row.state, row.text, row.attempts) == ("failed", "", 5)
-    assert row.note
-    model_server.always(answers(verdict(given)))
-    assert judged(api)["state"] == "done"
-
-
-def test_an_answer_in_prose_sets_that_piece_aside(api, given, model_server):
-    model_server.always(prose("It did fine, I would say."))
-    done = judged(api)
-    assert (done["state"], done["note"], events()) == ("failed", "1 answer of 1 could not be used.", [])
-    assert ModelCall.objects.get().outcome == "rejected"
-
-
-def test_a_spent_budget_waits_for_the_next_day(api, given, model_server, settings):
-    settings.MODEL_DAILY_TOKENS = 1
-    model_server.always(answers(verdict(given)))
-    judged(api, transcript="Something else.\n")
-    waiting = judged(api)
-    assert (waiting["state"], "tokens it may use in a day" in waiting["note"]) == ("queued", True)
-    assert Transcript.objects.get(state="queued").due_at.date() > timezone.now().date()
-
-
-# When the worker is lost -----------------------------------------------------------------------
-
-
-@pytest.fixture
-def two_pieces(api, given, model_server):
-    model_server.always(answers(verdict(given, useful=True)))
-    return Transcript.objects.get(pk=hand_in(api, transcript="A line of the talk.\n" * 2000).json()["id"])
-
-
-def test_what_a_lost_worker_left_is_taken_up_where_it_was_and_written_once(two_pieces, model_server):
-    lost = transcripts.claim(two_pieces.pk)
-    verdicts = [{"id": str(two_pieces.shown[0]), "useful": False, "relevant": True, "misled": True, "confidence": 0.9}]
-    assert transcripts.keep(lost, asked=1, verdicts=verdicts)
-    assert transcripts.requeue_lost() == 0
-    Transcript.objects.update(heartbeat_at=timezone.now() - timedelta(minutes=1))
-    assert transcripts.requeue_lost() == 1
-    judging.work_on(two_pieces.pk)
-    assert (len(model_server.requests), UsageEvent.objects.get().misled) == (1, True)
-    assert Transcript.objects.get().attempts == 2
-    assert not transcripts.keep(lost, asked=2)
-    assert not transcripts.end(lost, "done")
-
-
-def test_a_row_has_one_worker_and_one_is_read_at_a_time(api, two_pieces):
-    other = hand_in(api, transcript="Another.\n").json()["id"]
-    assert transcripts.claim(two_pieces.pk)
-    assert transcripts.claim(two_pieces.pk) is None
-    assert transcripts.claim(other) is None
-
-
-def test_one_that_keeps_losing_its_worker_is_given_up(two_pieces):
-    Transcript.objects.update(attempts=4)
-    transcripts.claim(two_pieces.pk)
-    Transcript.objects.update(heartbeat_at=timezone.now() - timedelta(minutes=1))
-    transcripts.requeue_lost()
-    row = Transcript.objects.get()
-    assert (row.state, row.text, "worker was lost" in row.note) == ("failed", "", True)
 
 
 def test_a_memory_that_is_gone_by_then_gets_no_signal(api, given, owner, model_server):
