@@ -13,6 +13,7 @@ from memories.models import Memory
 from reflections.distil import LOW_CONFIDENCE
 from reflections.models import Candidate, CandidateMember, FailedCluster, ModelCall, ReflectionConfig, Run
 from reflections.services import approve, dismiss, find_candidates, undo
+from reflections.services.candidates import NotDrafted
 from tests.factories import make_memory
 from tests.llm.server import answer
 from tests.reflections.distilling import distillate, make_clusters, searched
@@ -100,14 +101,28 @@ def test_a_long_episode_is_shown_in_part_and_the_model_is_told(scope, model_serv
 
 
 @pytest.mark.behaviour("F34")
-def test_secrets_that_the_model_writes_do_not_reach_the_draft(scope, model_server):
+@pytest.mark.behaviour("Z77")
+@pytest.mark.parametrize("place", ["content", "rationale", "sentences"])
+def test_a_draft_with_a_secret_in_it_is_rejected_and_its_raw_answer_masked(scope, model_server, place):
     make_episodes(scope)
     told = f"The token is {SECRET}."
-    sentences = [{"text": told, "sources": ["e1"]}]
-    model_server.will_answer(distillate(content=told, sentences=sentences, rationale=told))
-    (candidate,) = searched(scope)
+    said = {place: [{"text": told, "sources": ["e1"]}] if place == "sentences" else told}
+    model_server.always(answer(distillate(**said)))
+    with pytest.raises(NotDrafted):
+        find_candidates(scope=scope, stamp=STAMP)
+    assert not Candidate.objects.exists()
+    raw = ModelCall.objects.get().raw
+    assert SECRET not in raw
+    assert "ghp_…" in raw
+
+
+def test_a_draft_without_a_model_quotes_no_secret_of_an_episode_older_than_the_guard(scope):
+    episodes = make_episodes(scope)
+    for episode in episodes:
+        Memory.objects.filter(pk=episode.pk).update(content=f"{episode.content} The token is {SECRET}.")
+    find_candidates(scope=scope, stamp=STAMP)
+    candidate = Candidate.objects.get()
     assert SECRET not in json.dumps([candidate.draft, candidate.sentences, candidate.rationale])
-    assert "ghp_…" in candidate.draft
 
 
 def test_sources_that_were_not_shown_are_not_taken_over(scope, model_server):
