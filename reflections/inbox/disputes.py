@@ -121,7 +121,7 @@ class DisputeSource(Source):
     def columns(self) -> Mapping[str, Any]:
         return {
             "e_type": F("type"),
-            "e_kind": F("subject__kind"),
+            "e_kind": Coalesce("other__kind", "subject__kind"),  # of the one whose text stands in the row
             "e_since": F("opened_at"),
             "e_confidence": F("confidence"),
             "e_title": Left(Coalesce("other__content", "subject__content"), TITLE),

@@ -171,6 +171,14 @@ def test_a_filter_narrows_the_list(mine, scope, query, expected):
     assert len(ids(page(mine, query))) == expected
 
 
+def test_a_row_of_a_pair_names_the_kind_of_the_text_in_it(mine, scope):
+    row = pair(scope, kind="gotcha")
+    Memory.objects.filter(pk=row.other_id).update(kind="task", content="The newer one.")
+    (title,) = Html(page(mine, "?kind=task")).classed("entry-title")
+    assert title.text == "The newer one."
+    assert ids(page(mine, "?kind=gotcha")) == []
+
+
 def test_a_list_that_filters_emptied_offers_to_drop_them(mine, scope):
     pair(scope)
     text = page(mine, "?kind=task").text
