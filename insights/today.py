@@ -156,7 +156,7 @@ def _changes(actor: Actor, since: datetime) -> list[dict[str, Any]]:
 
 
 def _title(change: Change) -> str:
-    """``6 memories imported``"""
+    """``6 drafts proposed``"""
     if change.action not in ACTION_WORDS:
         return f"{action_words(change.action).capitalize()} {change.count:,}"
     noun, done = counted_words(change.action)

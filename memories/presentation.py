@@ -79,6 +79,7 @@ ACTED_ON: Final = {
     "create_scope": "scope",
     "dismiss": "draft",
     "dismiss_rule": "rule",
+    "import": "import",
     "open_dispute": "dispute",
     "pin_rule": "rule",
     "promote_rule": "rule",
@@ -103,6 +104,7 @@ ACTED_ON: Final = {
 }
 COUNTED_WORDS: Final = {
     "create_scope": "created",
+    "import": "done",
     "open_dispute": "opened",
     "propose": "proposed",
     "reinstate_rule": "made rules again",

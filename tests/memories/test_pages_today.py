@@ -210,7 +210,7 @@ def test_each_kind_of_change_says_what_was_changed_and_how_often(mine, scope):
         "1 decision undone",
         "1 scope created",
         "2 drafts proposed",
-        "2 memories imported",
+        "2 imports done",
     ]
 
 
