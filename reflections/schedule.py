@@ -27,7 +27,7 @@ EFFECTS: Final = {
         "Brings snoozed drafts back on their day, takes up runs and conversations whose worker was lost or which wait "
         "to be judged, and starts the full cycle in each scope every ZEROMEMORY_HYGIENE_HOURS hours (0 unless set: "
         "only when somebody asks).",
-        "the state of drafts, runs and conversations; a cycle may change what its steps below may",
+        "the state of drafts, runs and conversations; a cycle may change what its steps may",
     ),
 }
 
