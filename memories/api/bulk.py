@@ -21,7 +21,7 @@ from memories.services import bulk
 router = Router()
 
 
-class BulkIn(Request):
+class ForgetManyIn(Request):
     action: Literal["forget"]
     scope: Text = Field(min_length=1, description="Slug, or owner/slug. One scope; there is no way to say all.")
     before: datetime = Field(description="Only what was learned before this moment.")
@@ -44,7 +44,7 @@ class LeftAloneOut(Schema):
     busy: int
 
 
-class BulkOut(Schema):
+class ForgetManyOut(Schema):
     action: str
     dry_run: bool
     scope: str
@@ -62,10 +62,10 @@ class BulkUndoneOut(Schema):
 
 @router.post(
     "/memories/bulk",
-    response={200: BulkOut, **ERRORS},
+    response={200: ForgetManyOut, **ERRORS},
     summary="Forget many memories of one scope, restorable: counted first, then done",
 )
-def forget_many(request: HttpRequest, body: BulkIn) -> Any:
+def forget_many(request: HttpRequest, body: ForgetManyIn) -> Any:
     actor = acting(request)
     selection = _selection(actor, body)
     found = counted(selection)
@@ -87,7 +87,7 @@ def forget_many(request: HttpRequest, body: BulkIn) -> Any:
     return answer | {"count": done.count, "operation": done.operation}
 
 
-def _selection(actor: Actor, body: BulkIn) -> Selection:
+def _selection(actor: Actor, body: ForgetManyIn) -> Selection:
     scope = scope_for(actor, body.scope)
     require_write(actor, scope.pk)
     kinds = body.kinds if "kinds" in body.model_fields_set else None

@@ -1,7 +1,9 @@
 import json
+from collections import Counter
 
 import pytest
 from django.test import Client
+from ninja import Schema
 
 from tests.factories import make_memory
 
@@ -44,6 +46,26 @@ def test_the_schema_lists_every_call_and_is_readable_without_a_token():
     answer = Client().get("/api/v1/openapi.json")
     assert answer.status_code == 200
     assert set(json.loads(answer.content)["paths"]) == CALLS
+
+
+def test_every_shape_has_a_name_of_its_own_or_one_call_would_be_described_as_another():
+    ours = {
+        shape for shape in _shapes(Schema) if shape.__module__.split(".")[0] in ("memories", "reflections", "insights")
+    }
+    assert [name for name, times in Counter(shape.__name__ for shape in ours).items() if times > 1] == []
+
+
+def _shapes(shape):
+    for below in shape.__subclasses__():
+        yield below
+        yield from _shapes(below)
+
+
+def test_forgetting_many_is_described_by_what_it_takes():
+    schema = json.loads(Client().get("/api/v1/openapi.json").content)
+    body = schema["paths"]["/api/v1/memories/bulk"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    fields = schema["components"]["schemas"][body["$ref"].rpartition("/")[2]]["properties"]
+    assert {"scope", "before", "expected_count"} <= fields.keys()
 
 
 def test_the_human_documentation_is_private_and_served_from_here(client_of, owner):
