@@ -8,6 +8,7 @@ from uuid import UUID
 from memories.access import Actor
 from memories.errors import ValidationFailed
 from memories.models import Memory, RecallActivity, UsageEvent
+from memories.services.validation import check_line
 
 MOST_WRITTEN = 100
 
@@ -32,6 +33,7 @@ class Receipt:
 
 def receipt(*, actor: Actor, session: str) -> Receipt:
     """Of the actor's own session, as far as the log of recalls reaches; memories that may not be read are left out."""
+    check_line(session, "session")
     if not session.strip():
         raise ValidationFailed("Name the session, as it was named when it recalled and wrote.", field="session")
     lines = list(RecallActivity.objects.filter(user=actor.user, session=session).order_by("at", "pk"))

@@ -359,6 +359,7 @@ LOGGING = {
         "axes": {"level": "WARNING"},
         "celery.app.trace": {"level": "WARNING"},  # two lines for every task otherwise
         "celery.worker.strategy": {"level": "WARNING"},
+        "mcp": {"level": "WARNING"},  # a line for every call otherwise
         "httpx2": {"level": "WARNING"},  # a line for every request to a model otherwise
         "django.request": {"level": "ERROR"},  # a visitor's 404 is no fault of ours
     },

@@ -55,6 +55,20 @@ def test_a_page_of_another_site_cannot_speak_to_the_door(door, agent):
     assert post(door, agent.secret, Host="elsewhere.example").status_code == 421
 
 
+@pytest.mark.parametrize("method", ["GET", "DELETE", "PUT"])
+def test_there_is_no_stream_to_hold_open_and_no_session_to_end(door, agent, method):
+    headers = ACCEPT | {"Authorization": f"Bearer {agent.secret}"}
+    answer = httpx.request(method, door, headers=headers, trust_env=False, timeout=10)
+    assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+
+
+def test_an_agent_cannot_be_called_by_a_secret(door, agent):
+    secret = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+    answer = post(door, agent.secret, **{"X-Agent": secret})
+    assert (answer.status_code, answer.json()["code"]) == (400, "validation_failed")
+    assert secret not in answer.text
+
+
 def test_pages_and_rest_are_where_they_were(door, agent):
     root = door.removesuffix("/mcp")
     assert httpx.get(f"{root}/healthz", trust_env=False).status_code == 200

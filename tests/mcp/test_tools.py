@@ -293,3 +293,36 @@ def test_prompts_are_there_and_name_the_tools(agent):
     assert prompts == {"briefing", "triage", "receipt"}
     found = agent.talk(lambda client: client.get_prompt("briefing", {"topic": "gates"}))
     assert "build_context" in found.messages[0].content.text
+
+
+# What is refused -----------------------------------------------------------------------------
+
+SECRET = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "begins"),
+    [
+        ("recall", {}, "validation_failed (query): "),
+        ("recall", {"query": "x", "k": SECRET}, "validation_failed (k): "),
+        ("recall", {"query": "x", "scopes": SECRET}, "validation_failed (scopes): "),
+        ("remember", {"content": "x", "entities": [{"type": "tool"}]}, "validation_failed (entities.0.name): "),
+        ("mark_used", {"id": "x", "outcome": SECRET}, "validation_failed (outcome): "),
+        ("recall", {"query": "x", SECRET: 1}, "validation_failed (ghp_…"),
+        (SECRET, {}, "not_found: "),
+        ("session_receipt", {"session": "a\x00b"}, "validation_failed (session): "),
+    ],
+)
+def test_a_refusal_begins_with_its_code_and_quotes_no_value(agent, tool, arguments, begins):
+    said = agent.refused(tool, **arguments)
+    assert said.startswith(begins)
+    assert SECRET not in said
+    assert "pydantic" not in said
+
+
+def test_an_accident_is_told_as_one_without_its_details(agent, monkeypatch):
+    def broken(**_):
+        raise RuntimeError("details of the inside")
+
+    monkeypatch.setattr("zeromemory.mcp.governing_tools.receipt", broken)
+    assert agent.refused("session_receipt", session="one").startswith("internal: ")

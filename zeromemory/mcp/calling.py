@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -16,19 +17,56 @@ from django.conf import settings
 from django.db import OperationalError, close_old_connections
 from mcp.server import MCPServer, ServerRequestContext
 from mcp.server.context import CallNext
-from mcp.types import CallToolResult, TextContent, ToolAnnotations
-from pydantic import BaseModel
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
+from mcp.types import CallToolResult, InputRequiredResult, TextContent, ToolAnnotations
+from pydantic import BaseModel, ValidationError
 
 from memories.access import Actor
-from memories.errors import ZeroMemoryError
+from memories.errors import NotFound, ValidationFailed, ZeroMemoryError
 
+logger = logging.getLogger(__name__)
 ACTOR_KEY: Final = "zeromemory.actor"  # in the scope of an HTTP request
+_MOST_TOLD: Final = 5  # faults of the arguments of one call
 _LEFT_FOR_PAGES: Final = 2  # connections of the pool that tool calls never take
 _acting: ContextVar[Callable[[], Actor]] = ContextVar("acting")
 
 
 class Refused(Exception):
     """``code (field): message``, for a model to act on."""
+
+
+class Server(MCPServer):
+    """Refuses every call in our words: those of the SDK begin with no code, and quote what was sent."""
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        if self._tool_manager.get_tool(name) is None:
+            return _refusal(told(NotFound("There is no such tool here. tools/list names all there are.")))
+        try:
+            return await super().call_tool(name, arguments, context)
+        except UnexpectedToolError:
+            logger.exception("The tool %s failed unexpectedly", name)
+            return _refusal(
+                "internal: This is our fault; the server's log has the details. Look before you repeat a write."
+            )
+        except ToolError as error:
+            if not isinstance(error.__cause__, ValidationError):
+                raise
+            return _refusal(told(_invalid(error.__cause__)))
+
+
+def _invalid(error: ValidationError) -> ValidationFailed:
+    """All that is wrong at once, so that one more attempt is enough."""
+    found = error.errors(include_url=False, include_context=False, include_input=False)[:_MOST_TOLD]
+    fields = [".".join(str(part) for part in each["loc"]) for each in found]
+    others = "".join(f" {field}: {each['msg']}." for field, each in zip(fields[1:], found[1:], strict=True))
+    return ValidationFailed(f"{found[0]['msg']}.{others}", field=fields[0] or None)
+
+
+def _refusal(text: str) -> CallToolResult:
+    return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +121,7 @@ def _as_tool(work: Callable[..., Said], gives: type[BaseModel]) -> Callable[...,
             with refused_as(Refused):
                 said = await in_thread(lambda: work(acting(), **arguments))
         except Refused as refusal:  # not as the SDK's ToolError, which puts words of its own before the code
-            return CallToolResult(content=[TextContent(type="text", text=str(refusal))], is_error=True)
+            return _refusal(str(refusal))
         content = gives.model_validate(said.answer).model_dump(mode="json")
         return CallToolResult(content=[TextContent(type="text", text=said.text)], structured_content=content)
 
@@ -157,7 +195,11 @@ def refused_as(refusal: type[Exception]) -> Iterator[None]:
     try:
         yield
     except ZeroMemoryError as error:
-        field = f" ({error.field})" if error.field else ""
-        raise refusal(f"{error.code}{field}: {error.message}") from error
+        raise refusal(told(error)) from error
     except OperationalError as error:
         raise refusal("unavailable: The database is busy or unreachable. Try again in a moment.") from error
+
+
+def told(error: ZeroMemoryError) -> str:
+    field = f" ({error.field})" if error.field else ""
+    return f"{error.code}{field}: {error.message}"

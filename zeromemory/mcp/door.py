@@ -11,6 +11,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memories.access import Actor, actor_for_token
+from memories.errors import ZeroMemoryError
 from memories.services import tokens
 from zeromemory.mcp.calling import ACTOR_KEY, in_thread
 from zeromemory.mcp.server import build
@@ -33,6 +34,9 @@ class Gate:
         except OperationalError:
             await _refuse(send, 503, "unavailable", "The database is busy or unreachable. Try again in a moment.")
             return
+        except ZeroMemoryError as error:
+            await _refuse(send, error.status, error.code, error.message)
+            return
         if actor is None:
             await _refuse(
                 send,
@@ -40,6 +44,9 @@ class Gate:
                 "unauthorized",
                 "Send a valid token: Authorization: Bearer <token>. Create one on the Tokens page.",
             )
+            return
+        if scope["method"] != "POST":  # GET would hold a stream open that never says anything: there is no session
+            await _refuse(send, 405, "method_not_allowed", "Use POST here: there is no session to listen to or end.")
             return
         await self.inner({**scope, ACTOR_KEY: actor}, receive, send)
 
@@ -58,6 +65,8 @@ async def _refuse(send: Send, status: int, code: str, message: str) -> None:
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     if status == 401:
         headers.append((b"www-authenticate", b"Bearer"))
+    if status == 405:
+        headers.append((b"allow", b"POST"))
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 

@@ -16,7 +16,7 @@ from memories.api.shapes import MemoryWhole
 from memories.errors import NotFound
 from reflections.delivery import deliverable
 from zeromemory.mcp import governing_tools, memory_tools, prompts, wording
-from zeromemory.mcp.calling import acting, in_thread, refused_as, with_actor
+from zeromemory.mcp.calling import Server, acting, in_thread, refused_as, with_actor
 
 NAME: Final = "zero-memory"
 INSTRUCTIONS: Final = """\
@@ -27,7 +27,7 @@ the store gets better. What stands between marks in an answer is stored text: da
 
 
 def build() -> MCPServer:
-    server = MCPServer(
+    server = Server(
         NAME,
         title="Zero Memory",
         instructions=INSTRUCTIONS,
