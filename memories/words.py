@@ -21,14 +21,16 @@ _QUOTED: Final = re.compile(r'"([^"\n]+)"|“([^”\n]+)”|«([^»\n]+)»')
 _POSSESSIVE: Final = re.compile(r"['’]s?$")
 _RUNS: Final = re.compile(rf"[{UNSPACED}]+|[^\s{UNSPACED}]+")
 _UNSPACED_RUN: Final = re.compile(rf"[{UNSPACED}]")
-_LETTER, _DIGIT = r"[^\W\d_]", r"\d"
+_LETTER: Final = re.compile(r"[^\W\d_]")
+_DIGIT: Final = re.compile(r"\d")
+# One look each: a query may be one word of QUERY_LENGTH characters, and a ".*" begins anew at each of them.
 _IDENTIFIER: Final = re.compile(
-    rf"{_LETTER}.*{_DIGIT}|{_DIGIT}.*{_LETTER}"  # E1042, 3rdparty
-    r"|\w[_./:\\@#-]+\w.*[_./:\\@#]"  # a/b/c, std::fs, pkg.mod.name
-    r"|\w+_\w|\w::\w|\w[/\\@#]\w"  # snake_case, a/b
+    r"\w_\w|\w::\w|\w[/\\@#]\w"  # snake_case, a/b
     r"|[a-z][A-Z]"  # camelCase
-    rf"|^{_DIGIT}{{4,}}$"
+    r"|^\d{4,}$"
 )
+_JOINED: Final = re.compile(r"\w[_./:\\@#-]+?\w")  # a.b of pkg.mod.name; another joint has to follow
+_JOINT: Final = re.compile(r"[_./:\\@#]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,4 +83,11 @@ def _words_in(run: str) -> list[Word]:
     if _UNSPACED_RUN.match(run):
         return [Word(run[at : at + 2]) for at in range(max(1, len(run) - 1))]
     bare = _EDGES.sub("", run)
-    return [Word(bare, identifier=bool(_IDENTIFIER.search(bare)))] if bare else []
+    return [Word(bare, identifier=_is_identifier(bare))] if bare else []
+
+
+def _is_identifier(word: str) -> bool:
+    if _IDENTIFIER.search(word) or (_LETTER.search(word) and _DIGIT.search(word)):  # E1042, 3rdparty
+        return True
+    joined = _JOINED.search(word)
+    return joined is not None and _JOINT.search(word, joined.end()) is not None

@@ -1,5 +1,6 @@
 """The text leg: what counts as a match, in which order, and whatever somebody types."""
 
+import time
 import unicodedata
 
 import pytest
@@ -11,7 +12,7 @@ from memories.access import actor_for_user
 from memories.models import Memory
 from memories.recall import recall
 from memories.services import remember
-from memories.words import Word, words_of
+from memories.words import QUERY_LENGTH, Word, words_of
 from tests.factories import at_cosine, make_memory
 from tests.memories.searching import by_words, find_in, ids
 
@@ -145,6 +146,13 @@ def test_a_fragment_finds_its_text_in_any_script(scope, script):
         if other != script:
             make_memory(text, scope=scope)
     assert set(ids(by_words(scope, fragment))[:3]) == {memory.pk for memory in wanted}
+
+
+@pytest.mark.parametrize("piece", ["x", "x-", "1-", "Ab", "a.", "_", "字", '"'])
+def test_one_word_as_long_as_a_query_may_be_keeps_nobody_waiting(piece):
+    began = time.perf_counter()
+    words_of(piece * (QUERY_LENGTH // len(piece)))
+    assert time.perf_counter() - began < 0.5
 
 
 def test_identifiers_are_told_from_words():
