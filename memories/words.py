@@ -11,7 +11,7 @@ MOST_WORDS: Final = 200  # the database keeps the 63 that matter most
 LONGEST_NAME: Final = 3  # words
 
 UNSTORABLE: Final = re.compile(r"[\x00\ud800-\udfff]")
-_EDGES: Final = re.compile(r"^[\W_]+|[\W_]+$")
+_CORE: Final = re.compile(r"[\W_]*(.*[^\W_])?", re.DOTALL)  # what is left without what stands around it
 # Scripts written without spaces (and Korean, whose particles cling to the word): searched by pairs of characters.
 UNSPACED: Final = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
@@ -61,7 +61,7 @@ def words_of(query: str) -> list[Word]:
 def names_in(query: str) -> set[str]:
     """What in the query may be somebody's or something's name: each run of up to LONGEST_NAME words, in the spelling of
     ``memories.entities.canonical_name``."""
-    words = [_POSSESSIVE.sub("", _EDGES.sub("", run)) for run in query.casefold().split()[:MOST_WORDS]]
+    words = [_POSSESSIVE.sub("", _bare(run)) for run in query.casefold().split()[:MOST_WORDS]]
     runs = (words[at : at + length] for length in range(1, LONGEST_NAME + 1) for at in range(len(words)))
     return {" ".join(run) for run in runs if all(run)}
 
@@ -76,13 +76,18 @@ def memory_id_in(query: str) -> uuid.UUID | None:
 
 def _quoted(query: str) -> list[Word]:
     stretches = (next(filter(None, groups)) for groups in _QUOTED.findall(query))
-    return [Word(bare, identifier=True) for bare in (_EDGES.sub("", stretch) for stretch in stretches) if bare]
+    return [Word(bare, identifier=True) for bare in (_bare(stretch) for stretch in stretches) if bare]
+
+
+def _bare(text: str) -> str:
+    found = _CORE.match(text)
+    return (found and found[1]) or ""
 
 
 def _words_in(run: str) -> list[Word]:
     if _UNSPACED_RUN.match(run):
         return [Word(run[at : at + 2]) for at in range(max(1, len(run) - 1))]
-    bare = _EDGES.sub("", run)
+    bare = _bare(run)
     return [Word(bare, identifier=_is_identifier(bare))] if bare else []
 
 
