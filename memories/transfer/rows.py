@@ -17,7 +17,7 @@ from memories.entities import canonical_name
 from memories.models import Entity, Memory, MemoryEntity, Provenance, Reinforcement, UsageEvent, User, Verification
 from memories.models.memory import AuthorKind, content_hash, new_id
 from memories.transfer.fields import written
-from memories.transfer.records import MemoryRecord
+from memories.transfer.records import CheckRecord, MemoryRecord, SignalRecord
 
 UNNAMED: Final = "unnamed"  # whoever made a check that a file attributes to nobody
 
@@ -148,51 +148,55 @@ def _insert_entities(rows: Sequence[Row]) -> None:
 
 
 def _insert_evidence(rows: Sequence[Row], people: People) -> None:
-    multipliers = [
-        (
-            record.reinforcement.computed_at,
-            Reinforcement(
-                memory_id=memory.pk,
-                multiplier=record.reinforcement.multiplier,
-                useful=record.reinforcement.useful,
-                misled=record.reinforcement.misled,
-                promoted=record.reinforcement.promoted,
-            ),
-        )
-        for record, memory in rows
-        if record.reinforcement
-    ]
-    reinforcements = [row for _, row in multipliers]
-    Reinforcement.objects.bulk_create(reinforcements)
-    keep_dates(Reinforcement, reinforcements, "computed_at", [date for date, _ in multipliers])
+    _insert_multipliers(rows)
     UsageEvent.objects.bulk_create(
-        UsageEvent(
-            memory_id=memory.pk,
-            at=signal.at,
-            source=signal.source,
-            session=signal.session,
-            user=people.called(signal.user),
-            useful=signal.useful,
-            misled=signal.misled,
-            confidence=signal.confidence,
-            relevant=signal.relevant,
-        )
-        for record, memory in rows
-        for signal in record.signals
+        _event(signal, memory, people) for record, memory in rows for signal in record.signals
     )
     Verification.objects.bulk_create(
-        Verification(
+        _check(check, memory, people) for record, memory in rows for check in record.checks
+    )
+
+
+def _insert_multipliers(rows: Sequence[Row]) -> None:
+    told = [(record.reinforcement, memory) for record, memory in rows if record.reinforcement]
+    multipliers = [
+        Reinforcement(
             memory_id=memory.pk,
-            at=check.at,
-            verdict=check.verdict,
-            method=check.method,
-            user=people.called(check.user),
-            actor=check.actor or check.user or UNNAMED,
-            source=check.source,
-            note=check.note,
-            confidence=check.confidence,
-            model=check.model,
+            multiplier=given.multiplier,
+            useful=given.useful,
+            misled=given.misled,
+            promoted=given.promoted,
         )
-        for record, memory in rows
-        for check in record.checks
+        for given, memory in told
+    ]
+    Reinforcement.objects.bulk_create(multipliers)
+    keep_dates(Reinforcement, multipliers, "computed_at", [given.computed_at for given, _ in told])
+
+
+def _event(signal: SignalRecord, memory: Memory, people: People) -> UsageEvent:
+    return UsageEvent(
+        memory_id=memory.pk,
+        at=signal.at,
+        source=signal.source,
+        session=signal.session,
+        user=people.called(signal.user),
+        useful=signal.useful,
+        misled=signal.misled,
+        confidence=signal.confidence,
+        relevant=signal.relevant,
+    )
+
+
+def _check(check: CheckRecord, memory: Memory, people: People) -> Verification:
+    return Verification(
+        memory_id=memory.pk,
+        at=check.at,
+        verdict=check.verdict,
+        method=check.method,
+        user=people.called(check.user),
+        actor=check.actor or check.user or UNNAMED,
+        source=check.source,
+        note=check.note,
+        confidence=check.confidence,
+        model=check.model,
     )
