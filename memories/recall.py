@@ -1,9 +1,10 @@
 """Recall: the one read by meaning and words. It writes nothing, so being shown never moves anything."""
 
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
@@ -99,13 +100,11 @@ def recall(
     began = time.perf_counter()
     query = query.strip()
     _check(query, k, ignore)
-    filters = Filters(scopes=read_targets(actor, scopes), kinds=kinds, as_of=as_of, **narrower)
-    _check_filters(filters)
+    filters = _checked(Filters(scopes=read_targets(actor, scopes), kinds=kinds, as_of=as_of, **narrower))
     by = in_force()
     meaning, stamps, notices = _meaning(query, by.change)
-    results = find(query=query, meaning=meaning, filters=filters, k=k, ignore=ignore, by=by, rows=rows)
-    results = _with_asks(results, filters.as_of or timezone.now())
-    without = () if results else _without(actor, query, meaning, filters, ignore, by)
+    look = partial(find, query=query, meaning=meaning, ignore=ignore, by=by)
+    results = _with_asks(look(filters=filters, k=k, rows=rows), filters.as_of or timezone.now())
     return Recall(
         results=results,
         notices=notices + _more_notices(query, filters, stamps, by.stamps),
@@ -113,7 +112,7 @@ def recall(
         took_ms=(time.perf_counter() - began) * 1000,
         scopes=filters.scopes,
         words_only=meaning is None,
-        without=without,
+        without=() if results else _without(actor, filters, look),
     )
 
 
@@ -129,11 +128,9 @@ def _with_asks(results: list[Result], now: datetime) -> list[Result]:
     ]
 
 
-def _without(
-    actor: Actor, query: str, meaning: Meaning | None, filters: Filters, ignore: frozenset[str], by: InForce
-) -> tuple[Without, ...]:
+def _without(actor: Actor, filters: Filters, look: Callable[..., list[Result]]) -> tuple[Without, ...]:
     def count(wider: Filters) -> int:
-        return len(find(query=query, meaning=meaning, filters=wider, k=COUNTED, ignore=ignore, by=by))
+        return len(look(filters=wider, k=COUNTED))
 
     return search_without_each(filters, read_targets(actor, None), count)
 
@@ -175,7 +172,7 @@ def _check(query: str, k: int, ignore: frozenset[str]) -> None:
         raise ValidationFailed(f"Only {', '.join(sorted(IGNORABLE))} can be ignored.", field="ignore")
 
 
-def _check_filters(filters: Filters) -> None:
+def _checked(filters: Filters) -> Filters:
     if filters.kinds is not None and not filters.kinds:
         raise ValidationFailed("Name at least one kind, or leave kinds out to search all.", field="kinds")
     for kind in filters.kinds or ():
@@ -186,6 +183,7 @@ def _check_filters(filters: Filters) -> None:
         check_aware(getattr(filters, field), field)
     if filters.as_of and filters.as_of > timezone.now() + CLOCK_SKEW:
         raise ValidationFailed("as_of lies in the future. Name a moment that has been.", field="as_of")
+    return filters
 
 
 def _meaning(query: str, change: EmbedderChange | None) -> tuple[Meaning | None, tuple[str, ...], list[str]]:
