@@ -123,18 +123,19 @@ def test_a_person_who_looks_leaves_no_line(client_of, owner, scope):
 # Secrets and length --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("place", ["query", "session", "X-Agent"])
+@pytest.mark.parametrize("place", ["query", "session"])
 def test_a_secret_is_masked_wherever_an_agent_says_it(api, scope, place):
-    said = f"why is {GITHUB_TOKEN} refused"
-    if place == "X-Agent":
-        api.headers[place] = said
-        asked(api)
-    else:
-        asked(api, **({"query": "light"} | {place: said}))
-    line = logged()
-    kept = {"query": line.query, "session": line.session, "X-Agent": line.agent}[place]
+    asked(api, **({"query": "light"} | {place: f"why is {GITHUB_TOKEN} refused"}))
+    kept = getattr(logged(), place)
     assert GITHUB_TOKEN[4:] not in kept
     assert kept.startswith("why is ghp_…(")
+
+
+def test_an_agent_that_is_called_by_a_secret_is_refused(api, scope):
+    api.headers["X-Agent"] = GITHUB_TOKEN
+    answer = api.post("/recall", {"query": "light"})
+    assert (answer.status_code, answer.json()["field"]) == (400, "agent")
+    assert not RecallActivity.objects.exists()
 
 
 def test_a_secret_that_lies_across_the_cut_is_masked_before_it(api, scope):

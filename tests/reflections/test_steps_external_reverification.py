@@ -351,8 +351,12 @@ def test_it_comes_before_the_re_examination():
     assert not hygiene.STEPS[STEP].in_quick
 
 
-def test_a_secret_that_the_web_quotes_is_masked(core, fact, claude):
+@pytest.mark.behaviour("Z77")
+def test_a_verdict_that_quotes_a_secret_of_the_web_is_asked_for_again(core, fact, claude):
     secret = "ghp_" + "a1B2" * 9
-    claude.will(found(f"The key is {secret}."), verdict("outdated", 0.9, f"The key is {secret} now."))
+    told, better = (verdict("outdated", 0.9, words) for words in (f"The key is {secret} now.", "The key was replaced."))
+    claude.will(found(f"The key is {secret}."), told, better)
     look_up(core)
-    assert secret not in Dispute.objects.get().rationale
+    dispute = Dispute.objects.get()
+    assert "The key was replaced." in dispute.rationale
+    assert secret not in dispute.rationale + dispute.evidence
