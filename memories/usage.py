@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from django.db.models import Sum
+from django.db.models import Prefetch, Sum
 from django.db.models.functions import Coalesce
 
 from memories.models import Memory, Surfacing, UsageEvent
@@ -44,7 +44,9 @@ def said_of(memory: Memory, *, now: datetime, constants: ReinforcementRule) -> l
     """What was said of the memory and its earlier wordings, newest first: all within the window, and the newest
     OLDER_TOLD of what has left it."""
     since = now - timedelta(days=constants.window_days)
-    rows = events_about(memory).select_related("user", "memory").defer("memory__content", "memory__verbatim")
+    # Fetched beside the events: thousands of them are said by few people, about few wordings.
+    wordings = Prefetch("memory", Memory.objects.defer("content", "verbatim"))
+    rows = events_about(memory).prefetch_related("user", wordings)
     newest = rows.order_by("-at", "-pk")
     events = [*newest.filter(at__gte=since), *newest.filter(at__lt=since)[:OLDER_TOLD]]
     signals = [signal_of(event) for event in events]
