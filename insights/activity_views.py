@@ -61,7 +61,7 @@ def _page(actor: Actor, asked: dict[str, str], request: HttpRequest) -> dict[str
     return {
         "rows": [_row(line, memories, names) for line in page],
         "next_url": _link(asked, cursor=following) if following else None,
-        "total": None if cursor else count(lines.count(), "recall"),
+        "total": None if cursor else count(lines.count(), "request"),
         "filters": [] if is_fragment(request) else _filters(asked, every, names.values()),
     }
 

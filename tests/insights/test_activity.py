@@ -47,6 +47,14 @@ def test_a_row_says_who_asked_what_and_what_came_of_it(person, owner, notes):
     assert not [element for element in page.classed("asked-query") if "details" in element.tag]
 
 
+def test_a_briefing_says_that_it_was_one_and_that_it_had_no_topic(person, owner, notes):
+    make_recall(owner, notes)
+    assert "asked for a briefing" not in shown(person)
+    make_recall(owner, notes, sort="briefing", query="")
+    assert "No topic builder asked for a briefing in home" in shown(person)
+    assert "2 requests, newest first" in shown(person)
+
+
 @pytest.mark.behaviour("Z86")
 def test_three_are_named_and_the_rest_stand_behind_a_summary(person, owner, notes):
     make_recall(owner, notes)
