@@ -30,12 +30,14 @@ def hygiene(capsys, *arguments) -> str:
 def test_the_cycle_proposes_drafts_in_every_scope(clusters, capsys):
     assert "reflection: done. 7 found, 2 done" in hygiene(capsys)
     assert Candidate.objects.count() == 2
-    assert Run.objects.get().state == "done"
+    run = Run.objects.get()
+    assert (run.state, run.kind) == ("done", "full")
 
 
 def test_one_scope_and_one_step_can_be_named(clusters, capsys):
     said = hygiene(capsys, "--scope", "owner/work", "--step", "reflection")
     assert said == "reflection: done. 3 found, 1 done\n"
+    assert Run.objects.get().kind == "chosen"
 
 
 def test_a_dry_run_counts_and_writes_nothing(clusters, capsys):

@@ -30,7 +30,7 @@ class Command(BaseCommand):
             if dry_run:
                 self._survey(steps, scopes)
                 return
-            self._run(steps, scopes)
+            self._run(None if step is None else [step], scopes)
         except (ZeroMemoryError, EmbedderError) as error:
             raise CommandError(str(error)) from error
 
@@ -39,9 +39,8 @@ class Command(BaseCommand):
             for scope in scopes:
                 self.stdout.write(f"{step.name}: {scope}: {step.survey(scope)}")
 
-    def _run(self, steps: Sequence[Step], scopes: Sequence[Scope]) -> None:
-        names = [step.name for step in steps]
-        run, is_new = hygiene.start_cycle(actor=None, scopes=scopes, steps=names, label="hygiene command", ring=False)
+    def _run(self, steps: Sequence[str] | None, scopes: Sequence[Scope]) -> None:
+        run, is_new = hygiene.start_cycle(actor=None, scopes=scopes, steps=steps, label="hygiene command", ring=False)
         if not is_new:
             raise CommandError(f"A run is {run.get_state_display().lower()} already. Try again when it has ended.")
         hygiene.work_on(run.pk)
