@@ -113,7 +113,7 @@ def _told(words: str, verb: str, tally: Tally) -> str:
     said = words.format(numbered(len(tally.done), VERBS[verb].of))
     if tally.skipped:
         n = len(tally.skipped)
-        said += f"; {counted(n, 'item')} {'is' if n == 1 else 'are'} skipped, because this says nothing about them"
+        said += f"; {counted(n, 'item')} {'is skipped: it is' if n == 1 else 'are skipped: they are'} of another sort"
     if tally.failed:
         said += f"; {counted(len(tally.failed), 'item')} {_cannot(verb, words)}"
     return f"{said}."
