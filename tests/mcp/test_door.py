@@ -10,6 +10,7 @@ from urllib.parse import quote
 import anyio
 import httpx
 import pytest
+from django.core.management import CommandError, call_command
 from django.db import connection
 
 from memories.access import actor_for_user
@@ -179,3 +180,10 @@ def test_the_first_list_of_tools_comes_within_seconds_of_a_cold_start(database_u
     took = over_standard_input(talk, DATABASE_URL=database_url, ZEROMEMORY_TOKEN=make_token(owner, [scope])[1]) - began
     print(json.dumps({"first list of tools, seconds": round(took, 2)}))
     assert took < 60
+
+
+def test_over_standard_input_nobody_is_called_by_a_secret(owner):
+    secret = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+    with pytest.raises(CommandError, match="holds a secret") as refused:
+        call_command("mcp_stdio", agent=secret)
+    assert secret not in str(refused.value)

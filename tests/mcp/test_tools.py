@@ -9,8 +9,10 @@ import jsonschema
 import pytest
 from mcp.shared.exceptions import MCPError
 
+from memories.access import actor_for_user
 from memories.models import Memory, RecallActivity
 from reflections.models import Dispute, StandingRule
+from reflections.services.rules import make_rule
 from tests.factories import make_memory, make_scope, make_user
 from tests.mcp.talking import text_of
 
@@ -286,6 +288,13 @@ def test_a_memory_is_a_resource_and_a_foreign_one_is_not(agent, scope):
 def test_rules_are_a_resource(agent):
     found = agent.talk(lambda client: client.read_resource("zm://rules"))
     assert found.contents[0].text == "No standing rules are delivered here."
+
+
+def test_what_nobody_sees_in_a_rule_is_shown_with_marks(agent, owner, scope):
+    memory = make_memory("Knot the rope.", scope=scope, kind="convention")
+    make_rule(actor=actor_for_user(owner), memory=memory, text="Knot\u202e the rope.", layer="scope", scopes=[scope.pk])
+    found = agent.talk(lambda client: client.read_resource("zm://rules"))
+    assert found.contents[0].text == "- Knot⟦U+202E⟧ the rope."
 
 
 def test_prompts_are_there_and_name_the_tools(agent):

@@ -15,6 +15,7 @@ from memories.api import answers
 from memories.api.shapes import MemoryWhole
 from memories.errors import NotFound
 from reflections.delivery import deliverable
+from zeromemory.lib.unseen import with_marks
 from zeromemory.mcp import governing_tools, memory_tools, prompts, wording
 from zeromemory.mcp.calling import Server, acting, in_thread, refused_as, with_actor
 
@@ -76,4 +77,7 @@ def _memory(actor: Actor, id: str) -> str:
 def _rules(actor: Actor) -> str:
     layers = deliverable(actor, read_targets(actor, None))
     rules = [ruling.rule.text for layer in layers for ruling in layer.delivered]
-    return "\n".join(f"- {' '.join(text.split())}" for text in rules) or "No standing rules are delivered here."
+    return (
+        "\n".join(f"- {with_marks(' '.join(text.split()))}" for text in rules)
+        or "No standing rules are delivered here."
+    )

@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from memories.access import Actor, actor_for_token, actor_for_user
 from memories.errors import Forbidden
+from memories.guard import secret_in
 from memories.models import User
 from memories.services import people, tokens
 
@@ -28,14 +29,16 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, agent: str, user: str, **options: Any) -> None:
         secret = os.environ.get(VARIABLE, "")
-        self._refuse(secret, user)
+        self._refuse(secret, user, agent)
         from zeromemory.mcp.calling import act_as
         from zeromemory.mcp.server import build
 
         act_as(lambda: _with_token(secret, agent) if secret else _of_person(user, agent))
         build().run("stdio")
 
-    def _refuse(self, secret: str, user: str) -> None:
+    def _refuse(self, secret: str, user: str, agent: str) -> None:
+        if secret_in(agent):
+            raise CommandError("--agent holds a secret, and the name stands in everything it writes. Choose another.")
         if secret and tokens.authenticate(secret) is None:
             raise CommandError(f"{VARIABLE} holds no valid token. Create one on the Tokens page.")
         if not secret and not User.objects.filter(username=user, is_active=True).exists():
