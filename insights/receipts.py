@@ -21,14 +21,14 @@ class Receipt:
     recalls: int
     briefings: int
     written: list[Memory]
-    given: list[UUID]
+    given: list[Memory]
     useful: list[UUID]
     misled: list[UUID]
 
     @property
-    def unreported(self) -> list[UUID]:
+    def unreported(self) -> list[Memory]:
         told = {*self.useful, *self.misled}
-        return [memory for memory in self.given if memory not in told]
+        return [memory for memory in self.given if memory.pk not in told]
 
 
 def receipt(*, actor: Actor, session: str) -> Receipt:
@@ -40,7 +40,7 @@ def receipt(*, actor: Actor, session: str) -> Receipt:
     readable = Memory.objects.visible_to(actor)
     written = readable.filter(session=session, author=actor.user).select_related("scope").order_by("created_at", "pk")
     given = dict.fromkeys(memory for line in lines for memory in line.memories)
-    known = set(readable.filter(pk__in=given).values_list("pk", flat=True))
+    known = readable.defer("verbatim").in_bulk(list(given))
     briefings = sum(line.sort == RecallActivity.Sort.BRIEFING for line in lines)
     useful, misled = _reported(actor, session)
     return Receipt(
@@ -48,7 +48,7 @@ def receipt(*, actor: Actor, session: str) -> Receipt:
         recalls=len(lines) - briefings,
         briefings=briefings,
         written=list(written[:MOST_WRITTEN]),
-        given=[memory for memory in given if memory in known],
+        given=[known[memory] for memory in given if memory in known],
         useful=useful,
         misled=misled,
     )

@@ -103,6 +103,6 @@ def _rule() -> str:
     rule = configuration.cluster_rule()
     return (
         f"A cluster is at least {rule.min_members} episodes of one owner in one scope, joined by a shared entity and a "
-        f"similarity from {rule.cosine_min:g} to below {rule.cosine_max:g}; less will do where they were written within "
-        "hours of each other."
+        f"similarity from {rule.cosine_min:g} to below {rule.cosine_max:g}; less will do where they were written "
+        "within hours of each other."
     )

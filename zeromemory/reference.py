@@ -113,8 +113,9 @@ def _protocol() -> Iterator[str]:
     server = build()
     yield "# Model Context Protocol\n"
     yield "Streamable HTTP at `/mcp`, without a session and with `Authorization: Bearer <token>` in every request, or"
-    yield "`manage.py mcp_stdio` on the same machine. Every answer has a structure and words; what stands between marks in the"
-    yield "words is stored text. What is refused begins with its code: `not_found: …`. [How to connect](../how-to/connect-an-agent.md).\n"
+    yield "`manage.py mcp_stdio` on the same machine. Every answer has a structure and words; what stands between marks"
+    yield "in the words is stored text. What is refused begins with its code: `not_found: …`."
+    yield "[How to connect](../how-to/connect-an-agent.md).\n"
     for tool in server._tool_manager.list_tools():
         yield from _tool(tool)
     yield "## Resources\n"

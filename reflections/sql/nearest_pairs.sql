@@ -48,10 +48,15 @@ near AS (
     LATERAL (
         SELECT e.memory_id, e.vector <=> subject.vector AS distance
         FROM memory_embedding e
-        JOIN memories m ON m.id = e.memory_id
+        -- Looked up one by one: not knowing how large the scope is, the planner would else read all of it.
+        CROSS JOIN LATERAL (
+            SELECT FROM memories m
+            WHERE m.id = e.memory_id AND m.scope_id = subject.scope_id AND m.kind <> 'episode'
+              AND m.invalidated_at IS NULL AND (m.valid_until IS NULL OR m.valid_until > now())
+            OFFSET 0
+        ) AS m
         WHERE e.live AND e.dimensions = {dimensions} AND e.model = %(model)s AND e.model_version = %(version)s
-          AND e.memory_id <> subject.id AND m.scope_id = subject.scope_id AND m.kind <> 'episode'
-          AND m.invalidated_at IS NULL AND (m.valid_until IS NULL OR m.valid_until > now())
+          AND e.memory_id <> subject.id
         ORDER BY e.vector::halfvec({dimensions}) <=> subject.vector::halfvec({dimensions})
         LIMIT %(windows)s
     ) AS indexed

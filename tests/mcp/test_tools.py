@@ -270,6 +270,9 @@ def test_a_receipt_tells_what_was_given_written_and_left_unsaid(agent, scope):
     told = agent.told("session_receipt", session="mine")
     assert (told["recalls"], told["useful"], told["unreported"]) == (1, [str(one.pk)], [str(two.pk)])
     assert [row["id"] for row in told["written"]] == [written["id"]]
+    said = text_of(agent.call("session_receipt", session="mine"))
+    assert f"given, unreported: {two.pk}" in said
+    assert f"given, unreported: {one.pk}" not in said
 
 
 # Resources and prompts -----------------------------------------------------------------------

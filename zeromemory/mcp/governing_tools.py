@@ -210,17 +210,19 @@ def session_receipt(
         "recalls": found.recalls,
         "briefings": found.briefings,
         "written": [_written(memory) for memory in found.written],
-        "given": found.given,
+        "given": [memory.pk for memory in found.given],
         "useful": found.useful,
         "misled": found.misled,
-        "unreported": found.unreported,
+        "unreported": [memory.pk for memory in found.unreported],
     }
     said = (
         f"{wording.counted(found.recalls, 'recall')}, {wording.counted(found.briefings, 'briefing')}; "
         f"{wording.counted(len(found.given), 'memory', 'memories')} given, {len(found.unreported)} of them without a "
         f"word of yours; {len(found.written)} written."
     )
-    return Said(answer, wording.quoted(said, [({"written": memory.pk}, memory.headline) for memory in found.written]))
+    rows = [({"written": memory.pk}, memory.headline) for memory in found.written]
+    rows += [({"given, unreported": memory.pk}, memory.headline) for memory in found.unreported]
+    return Said(answer, wording.quoted(said, rows))
 
 
 def _written(memory: Memory) -> dict[str, Any]:
