@@ -19,7 +19,7 @@ up: environment  ## the same without the demo corpus
 	@exec $(MANAGE) up
 
 test: environment-dev  ## the whole suite; ARGS="-k name" narrows it
-	@$(PYTEST) -n $(PROCESSES) --dist loadfile $(ARGS)
+	@$(PYTEST) -n $(PROCESSES) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 check: lint test  ## what CI runs: lint, types, import contracts, migrations, tests
 
