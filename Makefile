@@ -6,7 +6,8 @@
 PYTHON_IN := .venv/bin/python
 MANAGE := $(PYTHON_IN) manage.py
 PYTEST := $(PYTHON_IN) -m pytest
-PROCESSES ?= auto
+# One more than there are processors: starting instances, browsers and killed workers is waiting for the most part.
+PROCESSES ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
 export PYTHON
 
 help:

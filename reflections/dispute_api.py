@@ -52,9 +52,10 @@ def page_of_disputes(
     type: str | None = None,
     scope: str | None = None,
     cursor: str | None = None,
-    size: int = PAGE_SIZE,
+    size: int | None = None,
 ) -> dict[str, Any]:
     """As ``DisputePage``. Raises NotFound for a scope that is not there and ValidationFailed for a bad cursor."""
+    size = size or PAGE_SIZE
     scopes = read_targets(actor, None if scope is None else [scope])
     rows = Dispute.objects.filter(scope_id__in=scopes).in_status(status)
     if type:
