@@ -118,6 +118,7 @@ def _counted(actor: Actor, scope: Scope | None, scopes: list[int], period: _Peri
         "user": actor.user.pk,
         "log_since": period.log_since,
         "everywhere": _is_everywhere(actor, scope),
+        "token": _token_of(actor, scope),
     }
     with connection.cursor() as cursor:
         cursor.execute(load("recall_quality").format(voices=sql.load("voices")), values)
@@ -131,11 +132,17 @@ def _by_day(actor: Actor, scope: Scope | None, scopes: list[int], period: _Perio
         "since": period.log_since,
         "now": period.now,
         "everywhere": _is_everywhere(actor, scope),
+        "token": _token_of(actor, scope),
         "scopes": scopes,
     }
     with connection.cursor() as cursor:
         cursor.execute(load("recall_days"), values)
         return tuple(DayAsked(*row) for row in cursor.fetchall())
+
+
+def _token_of(actor: Actor, scope: Scope | None) -> int | None:
+    """Whose failures are counted beside what was searched: of a chosen scope nobody's, for they name none."""
+    return actor.token.pk if actor.token and scope is None else None
 
 
 def _is_everywhere(actor: Actor, scope: Scope | None) -> bool:

@@ -34,7 +34,8 @@ asked AS MATERIALIZED (
     SELECT *
     FROM recall_activity
     WHERE user_id = %(user)s AND sort = 'recall' AND at >= %(log_since)s
-        AND (%(everywhere)s OR scopes && %(scopes)s::bigint[])
+        -- What failed searched nowhere; a token knows its own failures.
+        AND (%(everywhere)s OR scopes && %(scopes)s::bigint[] OR (outcome = 'error' AND token_id = %(token)s))
 ),
 given AS MATERIALIZED (
     SELECT one.age, one.reinforced

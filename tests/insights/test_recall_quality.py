@@ -292,3 +292,13 @@ def test_a_token_counts_only_what_was_asked_where_it_may_read(api_of, owner, sco
     make_recall(owner, scopes=[garden])
     make_recall(owner, scopes=[scope])
     assert api_of(owner, garden).get("/insights/recall").json()["recalls"] == 1
+
+
+def test_a_token_counts_its_own_failures_and_nobody_elses(api, api_of, owner, scope):
+    other = api_of(owner, scope)
+    for _ in range(2):
+        assert api.post("/recall", {"query": "gate", "scopes": ["nowhere"]}).status_code == 404
+    assert other.post("/recall", {"query": "gate", "scopes": ["nowhere"]}).status_code == 404
+    told = api.get("/insights/recall").json()
+    assert (told["failed"], sum(day["failed"] for day in told["by_day"])) == (2, 2)
+    assert api.get("/insights/recall", scope="home").json()["failed"] == 0
