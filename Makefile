@@ -1,7 +1,7 @@
 # Zero Memory. `make demo` starts everything with a demo corpus; `make` lists the other targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up test check lint bench bench-peers eval lock environment environment-dev
+.PHONY: help demo up test long check lint bench bench-peers eval lock environment environment-dev
 
 PYTHON_IN := .venv/bin/python
 MANAGE := $(PYTHON_IN) manage.py
@@ -19,8 +19,11 @@ demo: environment  ## everything from nothing, with a demo corpus
 up: environment  ## the same without the demo corpus
 	@exec $(MANAGE) up
 
-test: environment-dev  ## the whole suite; ARGS="-k name" narrows it
-	@$(PYTEST) -n $(PROCESSES) --dist loadfile --no-loadscope-reorder $(ARGS)
+test: environment-dev  ## the suite; ARGS="-k name" narrows it
+	@$(PYTEST) -n $(PROCESSES) --dist loadfile --no-loadscope-reorder -m "not long" $(ARGS)
+
+long: environment-dev  ## the tests that take minutes: killed workers, other databases, evaluations, half a year of use
+	@$(PYTEST) -n $(PROCESSES) --dist loadfile --no-loadscope-reorder -m long $(ARGS)
 
 check: lint test  ## what CI runs: lint, types, import contracts, migrations, tests
 

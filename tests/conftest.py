@@ -29,6 +29,25 @@ def _settings_for_tests() -> Iterator[None]:
         yield
 
 
+LONG = (
+    "acceptance/test_killed_in_a_step.py",
+    "acceptance/test_start_database.py",
+    "insights/test_quality_harness.py",
+    "insights/test_quality_learning.py",
+    "insights/test_quality_replay.py",
+    "memories/test_embedding_slices.py",
+    "memories/test_reembedding.py",
+    "reflections/test_a_season_of_use.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whole files, so that what a file sets up is set up in one place."""
+    for item in items:
+        if item.path.as_posix().endswith(LONG):
+            item.add_marker(pytest.mark.long)
+
+
 @pytest.fixture(autouse=True)
 def _shipped_configuration(request: pytest.FixtureRequest) -> None:
     """A test that commits leaves every table empty; the rows of the migrations are written again for the next one.
