@@ -41,8 +41,7 @@ type Offer = tuple[Memory, Cut, str, float | None]
 
 
 def config() -> BriefingConfig:
-    """The single row; where it is missing, an unsaved one with the defaults."""
-    return BriefingConfig.objects.first() or BriefingConfig()
+    return BriefingConfig.current()
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,9 +182,7 @@ def _left_out(purse: Purse) -> list[str]:
 
 def _ranked(actor: Actor, topic: str, scopes: list[str] | None, live: MemoryQuerySet, wanted: int) -> _Ranked:
     if not topic:
-        return _Ranked(
-            [(memory, cut(memory.content, WHOLE), why, score) for memory, why, score in _standing(live, wanted)]
-        )
+        return _Ranked(_standing(live, wanted))
     rows = Memory.objects.select_related("scope", "reinforcement")
     found = recall(actor=actor, query=topic, scopes=scopes, kinds=RANKED, k=wanted, rows=rows)
     told: list[Offer] = [(result.memory, _matching(result), result.why, result.score) for result in found.results]
@@ -198,13 +195,13 @@ def _matching(result: Result) -> Cut:
     return Cut(content, False) if len(content) <= WHOLE else Cut(cut(content[result.start :], WHOLE).text, True)
 
 
-def _standing(live: MemoryQuerySet, wanted: int) -> list[tuple[Memory, str, float]]:
+def _standing(live: MemoryQuerySet, wanted: int) -> list[Offer]:
     """Without a topic: what is pinned, then what proved useful, then what is new, of the kinds that last."""
     lasting = live.exclude(kind__in=NOT_LINKED).annotate(
         multiplier=Coalesce(F("reinforcement__multiplier"), Value(1.0), output_field=FloatField())
     )
     rows = list(lasting.order_by("-pinned", "-multiplier", "-created_at", "pk")[:wanted])
-    return [(memory, _standing_why(memory), vars(memory)["multiplier"]) for memory in rows]
+    return [(memory, cut(memory.content, WHOLE), _standing_why(memory), vars(memory)["multiplier"]) for memory in rows]
 
 
 def _standing_why(memory: Memory) -> str:

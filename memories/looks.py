@@ -29,8 +29,7 @@ class Looked:
 
 
 def config() -> FreshnessConfig:
-    """The single row; where it is missing, an unsaved one with the defaults."""
-    return FreshnessConfig.objects.first() or FreshnessConfig()
+    return FreshnessConfig.current()
 
 
 def budgets(row: FreshnessConfig | None = None) -> Budgets:

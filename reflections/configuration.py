@@ -6,8 +6,7 @@ from reflections.models import HygieneConfig, ReflectionConfig
 
 
 def current() -> ReflectionConfig:
-    """The single row; where it is missing, an unsaved one with the defaults."""
-    return ReflectionConfig.objects.first() or ReflectionConfig()
+    return ReflectionConfig.current()
 
 
 def cluster_rule() -> Rule:
@@ -23,8 +22,7 @@ def cluster_rule() -> Rule:
 
 
 def hygiene() -> HygieneConfig:
-    """The single row; where it is missing, an unsaved one with the defaults."""
-    return HygieneConfig.objects.first() or HygieneConfig()
+    return HygieneConfig.current()
 
 
 def thresholds(rule: HygieneConfig) -> Thresholds:

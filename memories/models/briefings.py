@@ -1,17 +1,16 @@
 from django.db import models
 from django.db.models import Q
 
+from memories.models.config import SingleRow
 
-class BriefingConfig(models.Model):
+
+class BriefingConfig(SingleRow):
     """The single row of how far back a briefing looks. A missing row behaves as the defaults."""
 
-    id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
     loop_days = models.FloatField(
         default=14, help_text="Days that a task or an open question is told of; recall finds it after that too."
     )
     recent_days = models.FloatField(default=14, help_text="Days that a memory counts as new.")
-    version = models.PositiveIntegerField(default=1, editable=False)
-    updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:
         db_table = "briefing_config"

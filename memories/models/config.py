@@ -1,3 +1,5 @@
+from typing import Self
+
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
@@ -5,6 +7,22 @@ from django.utils import timezone
 
 from memories.fusion import FEATURES
 from memories.models.memory import Kind
+
+
+class SingleRow(models.Model):
+    """The single row of a table of configuration. A missing row behaves as the defaults."""
+
+    id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
+    version = models.PositiveIntegerField(default=1, editable=False)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        abstract = True
+
+    @classmethod
+    def current(cls) -> Self:
+        """The row; where it is missing, an unsaved one with the defaults."""
+        return cls._default_manager.first() or cls()
 
 
 class RankingConfig(models.Model):
@@ -38,14 +56,13 @@ class RankingConfig(models.Model):
         return self.kind
 
 
-class FusionConfig(models.Model):
+class FusionConfig(SingleRow):
     """The single row of fusion constants. A missing row behaves as the defaults."""
 
     class Method(models.TextChoices):
         LOG_LINEAR = "log_linear", "Log-linear: weighted features, calibrated"
         RRF = "rrf", "Reciprocal rank fusion: places alone"
 
-    id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
     method = models.CharField(
         max_length=12,
         choices=Method,
@@ -58,8 +75,6 @@ class FusionConfig(models.Model):
     text_weight = models.FloatField(default=1)
     recency_weight = models.FloatField(default=0)
     contrast = models.FloatField(default=3)
-    version = models.PositiveIntegerField(default=1, editable=False)
-    updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:
         db_table = "fusion_config"
@@ -89,10 +104,9 @@ class FusionConfig(models.Model):
         return "Fusion"
 
 
-class FusionWeights(models.Model):
+class FusionWeights(SingleRow):
     """The single row of the log-linear model's weights. A missing row behaves as the untrained ones."""
 
-    id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
     meaning = models.FloatField(default=3, help_text="Cosine similarity.")
     words = models.FloatField(default=4, help_text="Share of the query's words found, weighed by rarity.")
     trusted_meaning = models.FloatField(default=28, help_text="Cosine similarity times trust in the vector leg.")
@@ -101,8 +115,6 @@ class FusionWeights(models.Model):
     identifier = models.FloatField(default=4, help_text="Share of identifiers and quoted phrases found.")
     named = models.FloatField(default=3, help_text="The query names the speaker, agent or an entity.")
     company = models.FloatField(default=5, help_text="The best match learned at about the same time.")
-    version = models.PositiveIntegerField(default=1, editable=False)
-    updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:
         db_table = "fusion_weights"
@@ -121,10 +133,9 @@ class FusionWeights(models.Model):
         return "Weights"
 
 
-class ReinforcementConfig(models.Model):
+class ReinforcementConfig(SingleRow):
     """The single row of what signals count. A missing row behaves as the defaults; the roll-up reads it."""
 
-    id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
     window_days = models.PositiveSmallIntegerField(default=90, help_text="How long a signal counts.")
     judge_minimum = models.FloatField(default=0.6, help_text="Confidence below which a judge counts nothing.")
     boost = models.FloatField(default=0.15, help_text="Rise for each natural logarithm of 1 + useful signals.")
@@ -132,8 +143,6 @@ class ReinforcementConfig(models.Model):
     penalty = models.FloatField(default=0.25, help_text="Fall for each natural logarithm of 1 + misleading signals.")
     floor = models.FloatField(default=0.5, help_text="Lowest multiplier, above 0 and at most 1.")
     promoted = models.FloatField(default=0.6, help_text="Multiplier of a memory that became a standing rule.")
-    version = models.PositiveIntegerField(default=1, editable=False)
-    updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:
         db_table = "reinforcement_config"

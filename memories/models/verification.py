@@ -3,6 +3,7 @@ from django.db import models
 from django.db.models import Q
 
 from memories.freshness import MOST_MEMORIES, MOST_SEARCHES
+from memories.models.config import SingleRow
 from memories.models.memory import Memory
 
 
@@ -59,10 +60,9 @@ class Verification(models.Model):
         return f"{self.get_verdict_display()}, {self.at:%Y-%m-%d}"
 
 
-class FreshnessConfig(models.Model):
+class FreshnessConfig(SingleRow):
     """The single row of budgets and limits of checking facts about the world. A missing row behaves as the defaults."""
 
-    id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
     fact_days = models.PositiveSmallIntegerField(default=180, help_text="Days a core fact may go without a check.")
     reference_days = models.PositiveSmallIntegerField(default=90, help_text="The same for a core reference.")
     most_memories = models.PositiveSmallIntegerField(
@@ -72,8 +72,6 @@ class FreshnessConfig(models.Model):
         default=MOST_SEARCHES, help_text="Searches of the web about one memory."
     )
     confidence = models.FloatField(default=0.70, help_text="From here on an answer of the model counts.")
-    version = models.PositiveIntegerField(default=1, editable=False)
-    updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:
         db_table = "freshness_config"

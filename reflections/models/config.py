@@ -1,14 +1,15 @@
 from django.db import models
 from django.db.models import F, Q
 
+from memories.models.config import SingleRow
 
-class ReflectionConfig(models.Model):
+
+class ReflectionConfig(SingleRow):
     """The single row of clustering thresholds. A missing row behaves as the defaults.
 
     They were measured for the packaged embedder: docs/evaluation-clustering.md.
     """
 
-    id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
     cosine_min = models.FloatField(default=0.80, help_text="Pairs join from here on, whatever time lies between them.")
     cosine_max = models.FloatField(default=0.90, help_text="Pairs at or above are duplicates and do not join.")
     work_cosine = models.FloatField(
@@ -18,8 +19,6 @@ class ReflectionConfig(models.Model):
     min_members = models.PositiveSmallIntegerField(default=3)
     max_members = models.PositiveSmallIntegerField(default=10)
     snooze_days = models.PositiveSmallIntegerField(default=14)
-    version = models.PositiveIntegerField(default=1, editable=False)
-    updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:
         db_table = "reflection_config"
@@ -47,10 +46,9 @@ class ReflectionConfig(models.Model):
         return "Reflection"
 
 
-class HygieneConfig(models.Model):
+class HygieneConfig(SingleRow):
     """The single row of what the steps of the hygiene cycle go by. A missing row behaves as the defaults."""
 
-    id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
     pair_days = models.PositiveSmallIntegerField(default=7, help_text="Pair scan: memories written in so many days.")
     pair_cosine = models.FloatField(default=0.78, help_text="Pair scan: similarity from which two are compared.")
     pair_cosine_alike = models.FloatField(
@@ -92,8 +90,6 @@ class HygieneConfig(models.Model):
     rule_settled_days = models.PositiveSmallIntegerField(
         default=7, help_text="Rule candidates: unchanged for so many days."
     )
-    version = models.PositiveIntegerField(default=1, editable=False)
-    updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:
         db_table = "hygiene_config"
