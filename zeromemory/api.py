@@ -19,7 +19,7 @@ from ninja.security import HttpBearer
 
 import zeromemory
 from insights.api import router as insights_router
-from memories.access import Actor, actor_for_token
+from memories.access import Actor
 from memories.api.bulk import router as bulk_router
 from memories.api.freshness import router as freshness_router
 from memories.api.routes import router as memories_router
@@ -52,15 +52,7 @@ class StrictParser(Parser):
 
 class Bearer(HttpBearer):
     def authenticate(self, request: HttpRequest, token: str) -> Actor | None:
-        found = tokens.authenticate(token)
-        if found is None:
-            return None
-        holder, roles = found
-        return actor_for_token(holder, agent=_agent(request), roles=roles)
-
-
-def _agent(request: HttpRequest) -> str:
-    return "".join(letter for letter in request.headers.get(AGENT_HEADER, "") if letter.isprintable()).strip()[:120]
+        return tokens.actor_with(token, agent=tokens.agent_called(request.headers.get(AGENT_HEADER, "")))
 
 
 api = NinjaAPI(
@@ -111,12 +103,7 @@ def _invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
 
 @api.exception_handler(AuthenticationError)
 def _unauthenticated(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
-    answer = _error(
-        request,
-        401,
-        "unauthorized",
-        "Send a valid token: Authorization: Bearer <token>. Create one on the Tokens page.",
-    )
+    answer = _error(request, 401, "unauthorized", tokens.NONE_VALID)
     answer["WWW-Authenticate"] = "Bearer"
     return answer
 

@@ -12,7 +12,7 @@ from typing import Final
 from django.db import connection, transaction
 from django.utils import timezone
 
-from memories.access import Actor, Roles
+from memories.access import Actor, Roles, actor_for_token
 from memories.errors import NotFound, ValidationFailed
 from memories.guard import refuse_secrets
 from memories.models import Scope, Token, User
@@ -24,6 +24,7 @@ PREFIX: Final = "zm_"
 NAME_LENGTH: Final = 80
 # Every request would otherwise be a write.
 USE_NOTED_EVERY: Final = timedelta(minutes=1)
+NONE_VALID: Final = "Send a valid token: Authorization: Bearer <token>. Create one on the Tokens page."
 
 
 @transaction.atomic
@@ -94,6 +95,20 @@ def authenticate(secret: str) -> tuple[Token, Roles] | None:
     if token.last_used_at is None or now - token.last_used_at >= USE_NOTED_EVERY:
         Token.objects.filter(pk=token.pk).update(last_used_at=now)
     return token, {int(scope): role for scope, role in json.loads(known["roles"]).items()}
+
+
+def actor_with(secret: str, *, agent: str = "") -> Actor | None:
+    """Who acts with this secret, called *agent*; None where it is no token in force."""
+    found = authenticate(secret)
+    if found is None:
+        return None
+    holder, roles = found
+    return actor_for_token(holder, agent=agent, roles=roles)
+
+
+def agent_called(header: str) -> str:
+    """The name that a request gives its agent, as far as it can be shown."""
+    return "".join(letter for letter in header if letter.isprintable()).strip()[:120]
 
 
 @transaction.atomic

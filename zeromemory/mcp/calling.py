@@ -26,6 +26,7 @@ from memories.access import Actor
 from memories.errors import NotFound, ValidationFailed, ZeroMemoryError
 
 logger = logging.getLogger(__name__)
+BUSY: Final = "The database is busy or unreachable. Try again in a moment."
 ACTOR_KEY: Final = "zeromemory.actor"  # in the scope of an HTTP request
 _MOST_TOLD: Final = 5  # faults of the arguments of one call
 _LEFT_FOR_PAGES: Final = 2  # connections of the pool that tool calls never take
@@ -197,7 +198,7 @@ def refused_as(refusal: type[Exception]) -> Iterator[None]:
     except ZeroMemoryError as error:
         raise refusal(told(error)) from error
     except OperationalError as error:
-        raise refusal("unavailable: The database is busy or unreachable. Try again in a moment.") from error
+        raise refusal(f"unavailable: {BUSY}") from error
 
 
 def told(error: ZeroMemoryError) -> str:

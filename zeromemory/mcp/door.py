@@ -10,14 +10,13 @@ from django.db import OperationalError
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from memories.access import Actor, actor_for_token
+from memories.access import Actor
 from memories.errors import ZeroMemoryError
 from memories.services import tokens
-from zeromemory.mcp.calling import ACTOR_KEY, in_thread
+from zeromemory.mcp.calling import ACTOR_KEY, BUSY, in_thread
 from zeromemory.mcp.server import build
 
 PATH: Final = "/mcp"
-LARGEST_BODY: Final = 8 * 1024 * 1024  # bytes, as over REST
 
 
 class Gate:
@@ -32,18 +31,13 @@ class Gate:
         try:
             actor = await in_thread(lambda: _actor(kind, secret.strip(), headers.get("x-agent", "")))
         except OperationalError:
-            await _refuse(send, 503, "unavailable", "The database is busy or unreachable. Try again in a moment.")
+            await _refuse(send, 503, "unavailable", BUSY)
             return
         except ZeroMemoryError as error:
             await _refuse(send, error.status, error.code, error.message)
             return
         if actor is None:
-            await _refuse(
-                send,
-                401,
-                "unauthorized",
-                "Send a valid token: Authorization: Bearer <token>. Create one on the Tokens page.",
-            )
+            await _refuse(send, 401, "unauthorized", tokens.NONE_VALID)
             return
         if scope["method"] != "POST":  # GET would hold a stream open that never says anything: there is no session
             await _refuse(send, 405, "method_not_allowed", "Use POST here: there is no session to listen to or end.")
@@ -52,12 +46,7 @@ class Gate:
 
 
 def _actor(kind: str, secret: str, agent: str) -> Actor | None:
-    found = tokens.authenticate(secret) if kind.lower() == "bearer" else None
-    if found is None:
-        return None
-    holder, roles = found
-    named = "".join(letter for letter in agent if letter.isprintable()).strip()[:120]
-    return actor_for_token(holder, agent=named, roles=roles)
+    return tokens.actor_with(secret, agent=tokens.agent_called(agent)) if kind.lower() == "bearer" else None
 
 
 async def _refuse(send: Send, status: int, code: str, message: str) -> None:
@@ -77,7 +66,7 @@ def with_door(django: ASGIApp) -> ASGIApp:
         streamable_http_path=PATH,
         json_response=True,
         stateless_http=True,
-        max_request_body_size=LARGEST_BODY,
+        max_request_body_size=settings.DATA_UPLOAD_MAX_MEMORY_SIZE,  # as over REST
         transport_security=_hosts(),
     )
     gate = Gate(protocol)

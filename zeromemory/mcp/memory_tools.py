@@ -109,18 +109,24 @@ def get(
     start: Annotated[int, Field(ge=0, description="Character to begin at: next_start of the answer before.")] = 0,
 ) -> Said:
     """Read one memory whole, with its links, versions and checks. Of a very long one a stretch at a time."""
+    answer = read_from(actor, id, start)
+    stop = start + len(answer["content"])
+    return Said(answer, wording.memories(f"Characters {start:,} to {stop:,} of {answer['length']:,}.", [answer]))
+
+
+def read_from(actor: Actor, id: str, start: int = 0) -> dict[str, Any]:
+    """As ``MemoryRead``: of a very long text a stretch."""
     answer = answers.whole_answer(memory_for(actor, id), actor)
     content = answer["content"]
     stop = min(len(content), start + wording.STRETCH)
     more = stop < len(content)
-    answer |= {
+    return answer | {
         "content": content[start:stop],
         "verbatim": answer["verbatim"][: wording.STRETCH],
         "truncated": more or start > 0,
         "length": len(content),
         "next_start": stop if more else None,
     }
-    return Said(answer, wording.memories(f"Characters {start:,} to {stop:,} of {len(content):,}.", [answer]))
 
 
 def build_context(

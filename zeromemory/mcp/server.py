@@ -10,13 +10,12 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 
 import zeromemory
-from memories.access import Actor, memory_for, read_targets
-from memories.api import answers
+from memories.access import Actor, read_targets
 from memories.api.shapes import MemoryWhole
 from memories.errors import NotFound
 from reflections.delivery import deliverable
 from zeromemory.lib.unseen import with_marks
-from zeromemory.mcp import governing_tools, memory_tools, prompts, wording
+from zeromemory.mcp import governing_tools, memory_tools, prompts
 from zeromemory.mcp.calling import Server, acting, in_thread, refused_as, with_actor
 
 NAME: Final = "zero-memory"
@@ -64,13 +63,7 @@ async def _read(work: Callable[..., str], *arguments: str) -> str:
 
 
 def _memory(actor: Actor, id: str) -> str:
-    answer = answers.whole_answer(memory_for(actor, id), actor)
-    content = answer["content"]
-    answer |= {
-        "content": content[: wording.STRETCH],
-        "verbatim": answer["verbatim"][: wording.STRETCH],
-        "truncated": len(content) > wording.STRETCH,
-    }
+    answer = memory_tools.read_from(actor, id)
     return json.dumps(MemoryWhole.model_validate(answer).model_dump(mode="json"), ensure_ascii=False)
 
 

@@ -7,13 +7,12 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from memories.access import Actor, actor_for_token, actor_for_user
+from memories.access import Actor, actor_for_user
 from memories.errors import Forbidden
 from memories.guard import secret_in
 from memories.models import User
 from memories.services import people, tokens
-
-VARIABLE = "ZEROMEMORY_TOKEN"
+from memories.set_up import VARIABLE
 
 
 class Command(BaseCommand):
@@ -47,11 +46,10 @@ class Command(BaseCommand):
 
 def _with_token(secret: str, agent: str) -> Actor:
     """Asked for at each call, so that a token that was revoked stops working."""
-    found = tokens.authenticate(secret)
+    found = tokens.actor_with(secret, agent=agent)
     if found is None:
         raise Forbidden(f"The token in {VARIABLE} is not valid any more. Create another one on the Tokens page.")
-    holder, roles = found
-    return actor_for_token(holder, agent=agent, roles=roles)
+    return found
 
 
 def _of_person(name: str, agent: str) -> Actor:
