@@ -14,7 +14,7 @@ from django.db.models import Count, Q
 from memories.configuration import ranking_rules
 from memories.models import Entity, Link, Memory, MemoryEntity
 from memories.querysets import MemoryQuerySet
-from memories.ranking import DECAYING, KindRule, age_factor, age_in_days
+from memories.ranking import KindRule, age_in_days, aged
 
 TIE: Final = 0.5  # of the score of the memory that leads there
 COMMON: Final = 200  # memories; what more of them name says nothing of any
@@ -83,7 +83,6 @@ def _leading(scores: Mapping[UUID, float]) -> dict[int, float]:
 
 
 def _weight(memory: Memory, rule: KindRule, now: datetime) -> float:
-    ageless = memory.scope.retention == DECAYING
-    age = 1.0 if ageless else age_factor(age_in_days(memory.created_at, now), rule.half_life_days, rule.curve)
+    age = aged(age_in_days(memory.created_at, now), rule, memory.scope.retention)
     reinforcement = getattr(memory, "reinforcement", None)
     return rule.weight * age * (reinforcement.multiplier if reinforcement else 1.0)

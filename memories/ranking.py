@@ -175,9 +175,10 @@ def _relevance(fused: float, best: float, contrast: float) -> float:
     return math.pow(fused / best, contrast)
 
 
-def _age(candidate: Candidate, age_days: float, rule: KindRule, ignore: frozenset[str]) -> float:
+def aged(age_days: float, rule: KindRule, policy: str) -> float:
+    """The age factor of a memory in a scope of that *policy*."""
     # A decaying scope already forgets by last access: its clock and this one must never multiply.
-    if candidate.policy == DECAYING or "age" in ignore:
+    if policy == DECAYING:
         return 1.0
     return age_factor(age_days, rule.half_life_days, rule.curve)
 
@@ -189,7 +190,7 @@ def _scored(
     factors = Factors(
         relevance=relevance,
         kind=rule.weight,
-        age=_age(candidate, age_days, rule, ignore),
+        age=1.0 if "age" in ignore else aged(age_days, rule, candidate.policy),
         provenance=PROVISIONAL_FACTOR if candidate.provenance_rank <= PROVISIONAL_RANK else 1.0,
         reinforcement=1.0 if "reinforcement" in ignore else candidate.reinforcement,
         structural=1.0 if "structural" in ignore else candidate.structural,

@@ -35,16 +35,7 @@ def verify(*, actor: Actor, memory: Memory, note: str = "", source: str = "") ->
 
 def stamp(*, actor: Actor, memory: Memory, note: str = "", source: str = "") -> Verification:
     """The same inside the caller's transaction, which holds the memory."""
-    check = Verification.objects.create(
-        memory=memory,
-        at=timezone.now(),
-        verdict=Verdict.CURRENT,
-        method=Method.PERSON if actor.is_person else Method.AGENT,
-        user=actor.user,
-        actor=actor.label[:200],
-        note=note,
-        source=source,
-    )
+    check = _looked_at(actor, memory, timezone.now(), note=note, source=source)
     audit.record(actor=actor, action="verify", subject=memory, scope=memory.scope, reason=note)
     return check
 
@@ -53,14 +44,19 @@ def stamp_new_wording(*, actor: Actor, memory: Memory) -> None:
     """Whoever words a world fact anew has looked at it, though it keeps the date it was learned."""
     if not is_fast(memory):
         return
-    Verification.objects.create(
+    _looked_at(actor, memory, memory.recorded_at, note="Worded anew")
+
+
+def _looked_at(actor: Actor, memory: Memory, at: datetime, *, note: str, source: str = "") -> Verification:
+    return Verification.objects.create(
         memory=memory,
-        at=memory.recorded_at,
+        at=at,
         verdict=Verdict.CURRENT,
         method=Method.PERSON if actor.is_person else Method.AGENT,
         user=actor.user,
         actor=actor.label[:200],
-        note="Worded anew",
+        note=note,
+        source=source,
     )
 
 

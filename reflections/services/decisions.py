@@ -74,9 +74,7 @@ def dismiss(*, actor: Actor, candidate: Candidate, version: int, reason: str = "
 
 def snooze(*, actor: Actor, candidate: Candidate, version: int, until: datetime | None = None) -> Candidate:
     """Out of the queue until *until*, by default for the configured number of days; then pending again."""
-    now = timezone.now()
-    until = until or now + timedelta(days=configuration.current().snooze_days)
-    check_date(until, now)
+    until = wake_date(until)
     with writing():
         row = _open_row(actor, candidate, version)
         _decide(row, State.SNOOZED, actor, snoozed_until=until)
@@ -224,10 +222,16 @@ def _take_back(actor: Actor, memory_id: uuid.UUID) -> None:
     forget(actor=actor, memory=memory, reason="approval undone")
 
 
-def check_date(until: datetime, now: datetime) -> None:
-    """Raises ValidationFailed for a day to snooze until that is past, or further than LONGEST_SNOOZE away."""
+def wake_date(until: datetime | None) -> datetime:
+    """Until when to snooze, by default for the configured number of days.
+
+    Raises ValidationFailed for a day that is past, or further than LONGEST_SNOOZE away.
+    """
+    now = timezone.now()
+    until = until or now + timedelta(days=configuration.current().snooze_days)
     if until <= now:
         raise ValidationFailed("Choose a date in the future to snooze until.", field="until")
     if until > now + LONGEST_SNOOZE:
         latest = day(now + LONGEST_SNOOZE)
         raise ValidationFailed(f"Snooze for at most a year, until {latest}.", field="until")
+    return until

@@ -71,12 +71,12 @@ def _contradict(scope: Scope, pair: tuple[Memory, Memory], run: Run | None, job:
         return _opened(
             pair, "contradiction", model=answer.model, confidence=found.confidence, rationale=found.rationale
         )
-    low, high = ends_of(one.pk, another.pk)
-    Judged.objects.get_or_create(
-        scanner=PAIRS,
-        low_id=low,
-        high_id=high,
-        defaults={"verdict": found.relation, "confidence": found.confidence, "model": answer.model},
+    Judged.objects.note(
+        PAIRS,
+        ends_of(one.pk, another.pk),
+        verdict=found.relation,
+        confidence=found.confidence,
+        model=answer.model,
     )
     return False
 

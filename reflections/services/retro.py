@@ -64,8 +64,7 @@ def _subjects(scopes: Sequence[Scope], rule: HygieneConfig, cursor: UUID) -> lis
 def _unknown_pairs(subjects: Sequence[UUID], rule: HygieneConfig) -> dict[UUID, list[Near]]:
     """By subject, without those that ever were in dispute or that a model has judged."""
     near = nearest_pairs(subjects, stamp=current_stamp(), cosine=rule.pair_cosine, nearest=rule.pair_candidates)
-    judged = Judged.objects.filter(low__in=subjects) | Judged.objects.filter(high__in=subjects)
-    known = Dispute.objects.known_pairs(subjects) | set(judged.values_list("low_id", "high_id"))
+    known = Dispute.objects.known_pairs(subjects) | Judged.objects.all().pairs_with(subjects)
     fresh = [pair for pair in near if pair.ends not in known]
     return {subject: list(pairs) for subject, pairs in groupby(fresh, key=attrgetter("subject"))}
 

@@ -1,7 +1,7 @@
 """What a signed-in person decides about standing rules. Each verb is one transaction with its audit entry."""
 
 from collections.abc import Collection
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.utils import timezone
 
@@ -12,13 +12,12 @@ from memories.services.audit import record
 from memories.services.reinforcement import set_promoted
 from memories.services.validation import check_line, check_storable
 from memories.services.writing import locked, writing
-from reflections import configuration
 from reflections.access import NO_RULE
 from reflections.delivery import hindrance, is_edited, wordings_now, wordings_of
 from reflections.models import StandingRule
 from reflections.models.rules import LONGEST
 from reflections.rule_wording import decided_already
-from reflections.services.decisions import check_date
+from reflections.services.decisions import wake_date
 from zeromemory.lib.unseen import is_blank
 
 State, Layer = StandingRule.State, StandingRule.Layer
@@ -83,9 +82,7 @@ def dismiss(*, actor: Actor, rule: StandingRule, version: int, reason: str = "")
 
 def snooze(*, actor: Actor, rule: StandingRule, version: int, until: datetime | None = None) -> StandingRule:
     """Out of the queue until *until*, by default for the configured number of days; then proposed again."""
-    now = timezone.now()
-    until = until or now + timedelta(days=configuration.current().snooze_days)
-    check_date(until, now)
+    until = wake_date(until)
     with writing():
         row = _open_row(actor, rule, version)
         _decide(row, State.SNOOZED, actor, snoozed_until=until)

@@ -129,9 +129,7 @@ class Scan:
 
     def _note(self, found: Comparable, verdict: str, confidence: float, model: str) -> None:
         """So that nobody is asked again."""
-        low, high = found.near.ends
-        told = {"verdict": verdict, "confidence": confidence, "model": model}
-        Judged.objects.get_or_create(scanner=JOB, low_id=low, high_id=high, defaults=told)
+        Judged.objects.note(JOB, found.near.ends, verdict=verdict, confidence=confidence, model=model)
 
     def _park(self, found: Comparable, decision: Decision, *, rationale: str = "") -> None:
         """What no judge decided; of that a person looks at so much in one run."""

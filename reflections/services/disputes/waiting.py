@@ -1,9 +1,7 @@
 """Putting a decision off, and taking one back."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
-
-from django.utils import timezone
 
 from memories.access import Actor
 from memories.errors import Conflict
@@ -12,9 +10,8 @@ from memories.services import lifecycle
 from memories.services.audit import record
 from memories.services.reinforcement import reinstate_challenge
 from memories.services.writing import locked, writing
-from reflections import configuration
 from reflections.models import Dispute
-from reflections.services.decisions import check_date
+from reflections.services.decisions import wake_date
 from reflections.services.disputes.rows import decide, held, held_open
 
 UNDONE = "Decision undone"
@@ -22,9 +19,7 @@ UNDONE = "Decision undone"
 
 def snooze(*, actor: Actor, dispute: Dispute, version: int, until: datetime | None = None) -> Dispute:
     """Out of the queue until *until*, by default for the configured number of days; then pending again."""
-    now = timezone.now()
-    until = until or now + timedelta(days=configuration.current().snooze_days)
-    check_date(until, now)
+    until = wake_date(until)
     with writing():
         row = held_open(actor, dispute, version)
         decide(row, by=actor, status=Dispute.Status.SNOOZED, snoozed_until=until)
