@@ -16,7 +16,7 @@ from django.utils import timezone
 from memories.access import Actor, actor_for_token, actor_for_user
 from memories.configuration import reinforcement_rule
 from memories.errors import Conflict
-from memories.models import Memory, Scope, Token
+from memories.models import Memory, Scope
 from memories.services import signals
 from reflections.models import Transcript
 from reflections.presentation import counted
@@ -131,11 +131,7 @@ def _actor(row: Transcript) -> Actor | None:
         return None
     if row.token is None:
         return actor_for_user(row.user)
-    return actor_for_token(row.token) if _is_in_force(row.token) else None
-
-
-def _is_in_force(token: Token) -> bool:
-    return token.revoked_at is None and (token.expires_at is None or token.expires_at > timezone.now())
+    return actor_for_token(row.token) if row.token.is_in_force else None
 
 
 def _midnight() -> datetime:

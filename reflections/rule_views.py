@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from memories.access import Actor, actor_for_request, memory_for, scope_for
 from memories.errors import Conflict, ValidationFailed
 from memories.models import Memory
+from memories.views.sent import whole_number
 from reflections.access import rule_for
 from reflections.delivery import hindrance
 from reflections.inbox.rule_evidence import sessions_of
@@ -113,8 +114,7 @@ def _do(request: HttpRequest, rule_id: uuid.UUID, act: Callable[..., Any], done:
 
 def _version(request: HttpRequest) -> int:
     """The version on the screen; 0, which is never current, where none was sent."""
-    sent = request.POST.get("version", "")
-    return int(sent) if sent.isascii() and sent.isdigit() and len(sent) < 10 else 0
+    return whole_number(request.POST.get("version", ""), otherwise=0)
 
 
 # By hand -------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from memories.access import actor_for_request
 from memories.errors import Conflict, PayloadTooLarge, ValidationFailed
 from memories.models import Scope
 from memories.views.fragments import is_fragment
+from memories.views.sent import version_on_screen
 from reflections import configuration, services
 from reflections.access import candidate_for, run_for
 from reflections.emptiness import emptiness, not_embedded
@@ -158,7 +159,7 @@ def _decide(request: HttpRequest, candidate: Candidate, name: str, form: Any, ac
     if form is not None and not form.is_valid():
         return _refused(request, candidate, listing, **{name: form})
     try:
-        done = act({"actor": actor, "candidate": candidate, "version": _version(request)}, form)
+        done = act({"actor": actor, "candidate": candidate, "version": version_on_screen(request)}, form)
     except (ValidationFailed, PayloadTooLarge) as error:
         if form is None:
             raise
@@ -169,14 +170,8 @@ def _decide(request: HttpRequest, candidate: Candidate, name: str, form: Any, ac
     return _done(request, candidate, listing, done, undone=act is _undo)
 
 
-def _version(request: HttpRequest) -> int:
-    """The version on the screen; 0, which is never current, where none was sent."""
-    sent = request.POST.get("version") or request.GET.get("version") or ""
-    return int(sent) if sent.isascii() and sent.isdigit() and len(sent) < 10 else 0
-
-
 def _done(request: HttpRequest, candidate: Candidate, listing: Listing, text: str, *, undone: bool) -> HttpResponse:
-    version = _version(request) + 1
+    version = version_on_screen(request) + 1
     undo = f"{reverse('reflection_undo', args=[candidate.pk])}?version={version}"
     messages.success(request, text, extra_tags="" if undone else undo)
     if not is_fragment(request):

@@ -21,10 +21,9 @@ import numpy as np
 from insights.quality import metrics
 from insights.quality.harness import Asked, Bench
 from memories.ranking import REINFORCEMENT_DEFAULTS, ReinforcementRule
-from memories.reinforcement import JUDGE, Signal, standing
+from memories.reinforcement import DIRECT, JUDGE, Signal, standing
 
 SHOWN: Final = 8
-DIRECT: Final = "direct"
 HELD_OUT, SAME_EVIDENCE, REPEATED = "never asked before", "of these, about evidence that was used", "asked before"
 
 type Multipliers = Mapping[UUID, float]

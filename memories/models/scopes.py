@@ -4,6 +4,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Lower
+from django.utils import timezone
 
 
 class Role(models.TextChoices):
@@ -89,3 +90,11 @@ class Token(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def is_expired(self) -> bool:
+        return self.expires_at is not None and self.expires_at <= timezone.now()
+
+    @property
+    def is_in_force(self) -> bool:
+        return self.revoked_at is None and not self.is_expired

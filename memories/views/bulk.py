@@ -21,6 +21,7 @@ from memories.models import AuditEntry
 from memories.presentation import row_of
 from memories.selection import SAMPLE, Selection, counted
 from memories.services import bulk
+from memories.views.sent import whole_number
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -79,8 +80,7 @@ def _act(request: HttpRequest, actor: Actor) -> HttpResponse:
 
 def _expected(request: HttpRequest) -> int:
     """The count on the screen; -1, which is never true, where none was sent."""
-    sent = request.POST.get("expected", "")
-    return int(sent) if sent.isascii() and sent.isdigit() and len(sent) < 10 else -1
+    return whole_number(request.POST.get("expected", ""), otherwise=-1)
 
 
 # What was done, and back -----------------------------------------------------------------------

@@ -44,14 +44,12 @@ def token_list(request: HttpRequest) -> HttpResponse:
 
 
 def _row(token: Token, names: dict[int, str]) -> dict[str, Any]:
-    now = timezone.now()
-    expired = token.expires_at is not None and token.expires_at <= now
-    in_force = not expired and token.revoked_at is None
+    in_force = token.is_in_force
     reached = [names[scope.pk] for scope in token.scopes.all() if scope.pk in names]
     return {
         "token": token,
         "in_force": in_force,
-        "expired": expired,
+        "expired": token.is_expired,
         "scopes": ", ".join(sorted(reached)),
         "watched": in_force and _is_watched(token),
     }

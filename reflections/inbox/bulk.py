@@ -12,7 +12,7 @@ from django.db import transaction
 from memories.access import Actor
 from memories.errors import ValidationFailed, ZeroMemoryError
 from reflections.dispute_wording import settled_already
-from reflections.inbox.registry import Act, Failure, Item, Tally
+from reflections.inbox.registry import Act, BulkAct, Failure, Item, Tally
 from reflections.models import Dispute
 from reflections.presentation import counted
 from reflections.services.disputes import resolve_many
@@ -69,6 +69,15 @@ def _add(whole: Tally, part: Tally) -> None:
     whole.done += part.done
     whole.skipped += part.skipped
     whole.failed += part.failed
+
+
+def each_loaded_by(load: Callable[[Actor, Any], Any]) -> Callable[[Act], BulkAct]:
+    """From an act on one item to that on many of them, which *load* finds."""
+
+    def each_of(act: Act) -> BulkAct:
+        return lambda actor, items, dry_run: each(actor, items, dry_run, load, act)
+
+    return each_of
 
 
 def each(actor: Actor, items: Sequence[Item], dry_run: bool, load: Callable[[Actor, Any], Any], act: Act) -> Tally:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 from uuid import UUID
 
@@ -14,9 +14,9 @@ from reflections import services
 from reflections.access import candidate_for
 from reflections.forms import DismissForm, EditForm, SnoozeForm
 from reflections.inbox import evidence
-from reflections.inbox.bulk import each
+from reflections.inbox.bulk import each_loaded_by
 from reflections.inbox.forms import ApproveForm
-from reflections.inbox.registry import DECIDED, SNOOZED, WAITING, Act, BulkAct, Item, Source, Tally
+from reflections.inbox.registry import DECIDED, SNOOZED, WAITING, Source
 from reflections.models import Candidate
 from reflections.presentation import counted
 from reflections.querysets import CandidateQuerySet
@@ -55,11 +55,7 @@ def _undo(actor: Actor, row: Candidate, version: int, _asked: Mapping[str, Any])
     return f"Undone. The draft waits again{', and its memory is forgotten' if row.memory_id else ''}."
 
 
-def _each(act: Act) -> BulkAct:
-    def many(actor: Actor, items: Sequence[Item], dry_run: bool) -> Tally:
-        return each(actor, items, dry_run, candidate_for, act)
-
-    return many
+_each = each_loaded_by(candidate_for)
 
 
 _FORMS: Final = {"approve": ApproveForm, "edit": EditForm, "dismiss": DismissForm, "snooze": SnoozeForm}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 from uuid import UUID
 
@@ -13,8 +13,8 @@ from memories.access import Actor
 from reflections.access import rule_for
 from reflections.forms import DismissForm, SnoozeForm
 from reflections.inbox import rule_evidence
-from reflections.inbox.bulk import each
-from reflections.inbox.registry import DECIDED, SNOOZED, WAITING, Act, BulkAct, Item, Source, Tally
+from reflections.inbox.bulk import each_loaded_by
+from reflections.inbox.registry import DECIDED, SNOOZED, WAITING, Source
 from reflections.models import StandingRule
 from reflections.querysets import StandingRuleQuerySet
 from reflections.querysets.rules import in_state
@@ -46,11 +46,7 @@ def _undo(actor: Actor, row: StandingRule, version: int, _asked: Mapping[str, An
     return undone_in_words(services.undo(actor=actor, rule=row, version=version))
 
 
-def _each(act: Act) -> BulkAct:
-    def many(actor: Actor, items: Sequence[Item], dry_run: bool) -> Tally:
-        return each(actor, items, dry_run, rule_for, act)
-
-    return many
+_each = each_loaded_by(rule_for)
 
 
 _FORMS: Final = {"edit": TextForm, "dismiss": DismissForm, "snooze": SnoozeForm}

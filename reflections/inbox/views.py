@@ -17,6 +17,7 @@ from memories.access import actor_for_request, memory_for, readable_scopes
 from memories.errors import Conflict, PayloadTooLarge, ValidationFailed, ZeroMemoryError
 from memories.presentation import scope_names
 from memories.views.fragments import is_fragment
+from memories.views.sent import version_on_screen
 from reflections.inbox.forms import ChallengeForm
 from reflections.inbox.listing import MOST_AT_ONCE, Listing, listing_of
 from reflections.inbox.presentation import all_selected, emptiness, lines_of, spoken_total, verbs_of
@@ -109,7 +110,7 @@ def inbox_act(request: HttpRequest, source: str, item_id: uuid.UUID, action: str
         return _answer(request, listing, item, 422, bad={action: form}, told=told)
     following = listing.following(item)
     try:
-        done = kind.acts[action](listing.actor, row, _version(request), form.cleaned_data if form else {})
+        done = kind.acts[action](listing.actor, row, version_on_screen(request), form.cleaned_data if form else {})
     except (ValidationFailed, PayloadTooLarge) as error:
         return _refused(request, listing, item, action, form, error, is_drawn=kind.draws(action, row))
     except Conflict as error:
@@ -126,17 +127,11 @@ def _named(source: str, item_id: uuid.UUID, action: str) -> tuple[Any, Item]:
     return kind, Item(source, item_id)
 
 
-def _version(request: HttpRequest) -> int:
-    """The version on the screen; 0, which is never current, where none was sent."""
-    sent = request.POST.get("version") or request.GET.get("version") or ""
-    return int(sent) if sent.isascii() and sent.isdigit() and len(sent) < 10 else 0
-
-
 def _done(
     request: HttpRequest, listing: Listing, item: Item, following: Item | None, text: str, *, undone: bool
 ) -> HttpResponse:
     undo = reverse("inbox_act", args=[item.source, item.id, "undo"])
-    query = urlencode({"version": _version(request) + 1}) + (f"&{listing.query}" if listing.query else "")
+    query = urlencode({"version": version_on_screen(request) + 1}) + (f"&{listing.query}" if listing.query else "")
     messages.success(request, text, extra_tags="" if undone else f"{undo}?{query}")
     if undone and not is_fragment(request):
         return redirect(listing.link(state="", item=item.name))

@@ -4,12 +4,11 @@ from typing import Any
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
-from django.utils import timezone
 
 from memories.models import Memory, Scope
 from memories.models.memory import new_id
 from reflections.models.runs import Run
-from reflections.querysets import CandidateQuerySet
+from reflections.querysets import CandidateQuerySet, waiting
 
 
 def sources_of(line: Mapping[str, Any]) -> list[str]:
@@ -96,9 +95,7 @@ class Candidate(models.Model):
     @property
     def is_open(self) -> bool:
         """Waiting for a decision: pending, or snoozed until a date that has come."""
-        if self.state == self.State.SNOOZED:
-            return self.snoozed_until is not None and self.snoozed_until <= timezone.now()
-        return self.state == self.State.PENDING
+        return waiting.is_open(self.state, self.snoozed_until, waiting=self.State.PENDING)
 
 
 class CandidateMember(models.Model):

@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from memories.models import Kind, Memory, Scope
 from memories.models.memory import new_id
-from reflections.querysets import DisputeQuerySet
+from reflections.querysets import DisputeQuerySet, waiting
 
 EVIDENCE_LENGTH, RATIONALE_LENGTH = 4000, 2000
 
@@ -215,6 +215,4 @@ class Dispute(models.Model):
     @property
     def is_open(self) -> bool:
         """Waiting for a decision: pending, or snoozed until a date that has come."""
-        if self.status == self.Status.SNOOZED:
-            return self.snoozed_until is not None and self.snoozed_until <= timezone.now()
-        return self.status == self.Status.PENDING
+        return waiting.is_open(self.status, self.snoozed_until, waiting=self.Status.PENDING)

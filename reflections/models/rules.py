@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from memories.models import Memory, Scope
 from memories.models.memory import new_id
+from reflections.querysets import waiting
 from reflections.querysets.rules import StandingRuleQuerySet
 
 LONGEST: Final = 4000  # characters; a rule is read at the start of every session
@@ -101,6 +102,4 @@ class StandingRule(models.Model):
     @property
     def is_open(self) -> bool:
         """Waiting for a decision: proposed, or snoozed until a date that has come."""
-        if self.state == self.State.SNOOZED:
-            return self.snoozed_until is not None and self.snoozed_until <= timezone.now()
-        return self.state == self.State.PROPOSED
+        return waiting.is_open(self.state, self.snoozed_until, waiting=self.State.PROPOSED)

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from memories.models import Memory
 from memories.querysets import OPENING
+from reflections.querysets import waiting
 
 if TYPE_CHECKING:
     from memories.access import Actor
@@ -26,12 +27,8 @@ ORDERS = {
 
 
 def in_tab(tab: str) -> Q:
-    """A snoozed row is pending again from its date on, whether or not a sweep has come by yet."""
-    if tab == "pending":
-        return Q(state="pending") | Q(state="snoozed", snoozed_until__lte=timezone.now())
-    if tab == "snoozed":
-        return Q(state="snoozed", snoozed_until__gt=timezone.now())
-    return Q(state=tab)
+    """A snoozed row is pending again from its date on."""
+    return waiting.in_state("state", tab, waiting="pending")
 
 
 class CandidateQuerySet(models.QuerySet):

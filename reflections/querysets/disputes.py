@@ -9,9 +9,9 @@ from uuid import UUID
 from django.db import models
 from django.db.models import Count, Q
 from django.db.models.functions import Left
-from django.utils import timezone
 
 from memories.querysets import OPENING
+from reflections.querysets import waiting
 
 if TYPE_CHECKING:
     from memories.access import Actor
@@ -24,11 +24,7 @@ STATUSES: Final = ("pending", "snoozed", "resolved", "dismissed")
 
 def in_status(status: str) -> Q:
     """A snoozed row is pending again from its date on."""
-    if status == "pending":
-        return Q(status="pending") | Q(status="snoozed", snoozed_until__lte=timezone.now())
-    if status == "snoozed":
-        return Q(status="snoozed", snoozed_until__gt=timezone.now())
-    return Q(status=status)
+    return waiting.in_state("status", status, waiting="pending")
 
 
 class DisputeQuerySet(models.QuerySet):

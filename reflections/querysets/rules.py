@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final, Self
 
 from django.db import models
 from django.db.models import Exists, OuterRef, Q
-from django.utils import timezone
+
+from reflections.querysets import waiting
 
 if TYPE_CHECKING:
     from memories.access import Actor
@@ -17,11 +18,7 @@ STATES: Final = ("proposed", "snoozed", "promoted", "dismissed", "revoked")
 
 def in_state(state: str) -> Q:
     """A snoozed row is proposed again from its date on."""
-    if state == "proposed":
-        return Q(state="proposed") | Q(state="snoozed", snoozed_until__lte=timezone.now())
-    if state == "snoozed":
-        return Q(state="snoozed", snoozed_until__gt=timezone.now())
-    return Q(state=state)
+    return waiting.in_state("state", state, waiting="proposed")
 
 
 class StandingRuleQuerySet(models.QuerySet):

@@ -17,6 +17,7 @@ from django.utils.crypto import salted_hmac
 from memories.access import Actor
 from memories.errors import Conflict, Forbidden, PayloadTooLarge, ValidationFailed
 from memories.models import Memory, RecallActivity
+from memories.services.accesses import ACTIVITY_DAYS
 from memories.services.audit import record
 from memories.services.validation import check_line, check_storable
 from memories.services.writing import writing
@@ -30,7 +31,7 @@ from zeromemory.lib.unseen import is_blank
 MOST_BYTES: Final = 200_000
 MOST_SHOWN: Final = 60
 MOST_WAITING: Final = 50  # of one person
-GIVEN_WITHIN: Final = timedelta(days=30)  # as long as the log of recalls is kept
+GIVEN_WITHIN: Final = timedelta(days=ACTIVITY_DAYS)  # as long as the log of recalls is kept
 WAITS: Final = (timedelta(minutes=1), timedelta(minutes=10), timedelta(hours=1), timedelta(hours=6))
 MOST_ATTEMPTS: Final = len(WAITS) + 1
 RING_AGAIN_AFTER: Final = timedelta(seconds=20)
