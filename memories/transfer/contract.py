@@ -16,6 +16,18 @@ class Format(ABC):
     """
 
     name: ClassVar[str]
+    label: ClassVar[str]  # for people
+    suffix: ClassVar[str]  # of the file that an export is, with its dot
+    media_type: ClassVar[str]  # of that file
+    reads: ClassVar[bool] = False
+    writes: ClassVar[bool] = False
+    takes_file: ClassVar[bool] = True  # may read an open binary file, which need not be seekable
+    takes_folder: ClassVar[bool] = False  # may read a folder of this machine, given as its path
+    suffixes: ClassVar[tuple[str, ...]] = ()  # of the files it reads, where it reads others than it writes
+
+    @classmethod
+    def readable_suffixes(cls) -> tuple[str, ...]:
+        return cls.suffixes or (cls.suffix,)
 
     def __init__(self) -> None:
         self.skipped: Counter[str] = Counter()

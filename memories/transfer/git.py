@@ -40,6 +40,11 @@ class Git(Format):
     """Reads a repository on this machine: the history of HEAD and of every local branch, oldest first."""
 
     name = "git"
+    label = "History of a git repository"
+    suffix = ".git"
+    media_type = "application/octet-stream"
+    reads = takes_folder = True
+    takes_file = False
 
     def __init__(self, *, limit: int | None = None, since: datetime | None = None, now: datetime | None = None) -> None:
         super().__init__()

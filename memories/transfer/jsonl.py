@@ -151,6 +151,10 @@ class Jsonl(Format):
     """UTF-8, ``\\n`` after each line; an optional header first. Keys are sorted, so equal memories are equal bytes."""
 
     name = "jsonl"
+    label = "Zero Memory, lossless (JSON lines)"
+    suffix = ".jsonl"
+    media_type = "application/jsonl"
+    reads = writes = True
 
     def read(self, source: BinaryIO) -> Iterator[Record]:
         announced = None

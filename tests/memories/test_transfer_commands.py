@@ -11,6 +11,7 @@ from django.core.management import CommandError, call_command
 from dulwich import porcelain
 
 from memories.models import Memory, Scope
+from memories.transfer.contract import Format
 from memories.transfer.errors import TransferError
 from memories.transfer.registry import FORMATS, format_called
 from tests.factories import make_memory, make_scope, make_user
@@ -206,6 +207,18 @@ def test_an_export_that_cannot_be_carried_out_says_why(scope, tmp_path, monkeypa
 
 def test_every_format_is_registered_under_its_own_name():
     assert {name: format_called(name).name for name in FORMATS} == dict(zip(FORMATS, FORMATS, strict=True))
+
+
+@pytest.mark.parametrize("name", sorted(FORMATS))
+def test_every_format_says_what_it_is_and_what_it_can(name):
+    found = format_called(name)
+    assert found.label
+    assert found.reads or found.writes
+    assert found.takes_file or found.takes_folder
+    assert found.reads == (found.read is not Format.read)
+    assert found.writes == (found.write is not Format.write)
+    assert all(suffix.startswith(".") for suffix in (found.suffix, *found.readable_suffixes()))
+    assert "/" in found.media_type
 
 
 def test_an_unknown_format_is_refused_with_a_list():
