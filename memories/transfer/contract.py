@@ -23,6 +23,8 @@ class Format(ABC):
     writes: ClassVar[bool] = False
     takes_file: ClassVar[bool] = True  # may read an open binary file, which need not be seekable
     takes_folder: ClassVar[bool] = False  # may read a folder of this machine, given as its path
+    writes_folder: ClassVar[bool] = False  # may write a folder of files; what ``write`` gives is a zip of them
+    carries: ClassVar[bool] = False  # holds scopes, settings and what is kept about the memories, too
     suffixes: ClassVar[tuple[str, ...]] = ()  # of the files it reads, where it reads others than it writes
 
     @classmethod
@@ -36,6 +38,10 @@ class Format(ABC):
 
     def read(self, source: Any) -> Iterator[Record]:
         raise TransferError(f"The format {self.name} can only be written, not read.", field="format")
+
+    def files(self, records: Iterable[Record], counts: Counts) -> Iterator[tuple[str, bytes]]:
+        """The files of a folder, each with its path in it."""
+        raise TransferError(f"The format {self.name} is one file, not a folder. Name a file to write.", field="format")
 
     def write(self, records: Iterable[Record], counts: Counts) -> Iterator[bytes]:
         raise TransferError(f"The format {self.name} can only be read, not written.", field="format")

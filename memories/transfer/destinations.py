@@ -6,7 +6,7 @@ from memories.models import Scope
 from memories.services.scopes import create_scope
 from memories.services.writing import require_scope
 from memories.transfer.checks import check_scope
-from memories.transfer.errors import TransferError
+from memories.transfer.errors import Place, TransferError
 from memories.transfer.records import MemoryRecord, ScopeRecord
 
 
@@ -38,7 +38,7 @@ class Destinations:
             raise TransferError("is missing. Name it here, or name one scope for all.", line=record.line, field="scope")
         return self.named(record.scope, record.line)
 
-    def named(self, name: str, line: int | None) -> Scope:
+    def named(self, name: str, line: Place | None) -> Scope:
         """The one scope that was asked for, or the one of this name."""
         if self._only:
             return self._only
@@ -46,7 +46,7 @@ class Destinations:
             self._known[name] = self._found_or_made(name, line)
         return self._known[name]
 
-    def _found_or_made(self, name: str, line: int | None) -> Scope:
+    def _found_or_made(self, name: str, line: Place | None) -> Scope:
         try:
             return self._taken(scope_for(self.actor, name))
         except NotFound as error:
@@ -61,7 +61,7 @@ class Destinations:
         except ZeroMemoryError as error:
             raise TransferError(error.message, line=line, field="scope") from error
 
-    def _made(self, name: str, line: int | None) -> Scope:
+    def _made(self, name: str, line: Place | None) -> Scope:
         declared = self._declared.get(name, ScopeRecord(name))
         try:
             scope = create_scope(actor=self.actor, slug=name.rpartition("/")[2], name=declared.name)

@@ -1,7 +1,7 @@
 """Export: every memory of the chosen scopes, in a fixed order, counted before and after."""
 
 from collections import Counter
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -46,12 +46,29 @@ def export_to(
     What is kept about the memories comes with them; with *whole*, the configuration too. The caller has checked that
     the scopes may be read. Raises TransferError when fewer memories came out than counted.
     """
-    export = export or Export()
+    yield from _exported(format, format.write, scopes, export or Export(), whole=whole)
+
+
+def export_files(
+    format: Format, scopes: Sequence[Scope], export: Export | None = None, *, whole: bool = False
+) -> Generator[tuple[str, bytes]]:
+    """The same as the files of a folder, each with its path in it."""
+    yield from _exported(format, format.files, scopes, export or Export(), whole=whole)
+
+
+def _exported[T](
+    format: Format,
+    write: Callable[[Iterable[Record], Counts], Iterable[T]],
+    scopes: Sequence[Scope],
+    export: Export,
+    *,
+    whole: bool,
+) -> Generator[T]:
     with _one_moment():
         memories = Memory.objects.in_scopes([scope.pk for scope in scopes])
         counted = memories.count()
-        records = _records(memories, scopes, export, whole=whole)
-        yield from format.write(records, Counts(memories=counted, embedder=_embedder() if whole else ""))
+        records = _records(memories, scopes, export, whole=whole, carries=format.carries)
+        yield from write(records, Counts(memories=counted, embedder=_embedder() if whole else ""))
         if export.written != counted:
             raise TransferError(f"{counted} memories were counted and {export.written} exported. Try again.")
 
@@ -74,10 +91,20 @@ def _embedder() -> str:
 
 
 def _records(
-    memories: QuerySet[Memory], scopes: Sequence[Scope], export: Export, *, whole: bool = False
+    memories: QuerySet[Memory], scopes: Sequence[Scope], export: Export, *, whole: bool, carries: bool
 ) -> Iterator[Record]:
     """The memories last: a file that was cut off has fewer of them than it announces."""
     names = scope_names(scopes)
+    if carries:
+        yield from _beside(names, scopes, export, whole=whole)
+    else:
+        _leave_out(names, export)
+    for memory in _with_all(memories).iterator(chunk_size=BATCH):
+        yield _record(memory, names, export)
+        export.written += 1
+
+
+def _beside(names: dict[int, str], scopes: Sequence[Scope], export: Export, *, whole: bool) -> Iterator[Record]:
     for scope in sorted(scopes, key=lambda scope: names[scope.pk]):
         yield ScopeRecord(names[scope.pk], scope.name, scope.retention, scope.created_at)
     if whole:
@@ -85,9 +112,11 @@ def _records(
     for record in departing.about_memories(names, export.left_out):
         yield record
         export.carried[record.type] += 1
-    for memory in _with_all(memories).iterator(chunk_size=BATCH):
-        yield _record(memory, names, export)
-        export.written += 1
+
+
+def _leave_out(names: dict[int, str], export: Export) -> None:
+    for record in departing.about_memories(names, export.left_out):
+        export.left_out[f"rows of {record.type}, which a file of jsonl holds alone"] += 1
 
 
 def _with_all(memories: QuerySet[Memory]) -> QuerySet[Memory]:

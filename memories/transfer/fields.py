@@ -9,7 +9,7 @@ from typing import Any
 
 from memories.guard import masked
 from memories.moments import is_within_reach
-from memories.transfer.errors import TransferError
+from memories.transfer.errors import Place, TransferError
 
 type Reader = Callable[[Any], Any]
 """Raises ValueError with what the value must be instead."""
@@ -22,7 +22,7 @@ class Shape:
     fields: Mapping[str, Reader]
     required: tuple[str, ...] = ()
 
-    def read(self, given: Mapping[str, Any], *, line: int, within: str = "") -> dict[str, Any]:
+    def read(self, given: Mapping[str, Any], *, line: Place, within: str = "") -> dict[str, Any]:
         if unknown := sorted(given.keys() - self.fields.keys()):
             known = ", ".join(sorted(self.fields))
             raise TransferError(f"is not a field here. Known are {known}.", line=line, field=within + unknown[0])
@@ -30,7 +30,7 @@ class Shape:
             raise TransferError("is missing.", line=line, field=within + missing[0])
         return {name: self._value(name, value, line, within) for name, value in given.items() if value is not None}
 
-    def _value(self, name: str, value: Any, line: int, within: str) -> Any:
+    def _value(self, name: str, value: Any, line: Place, within: str) -> Any:
         try:
             return self.fields[name](value)
         except ValueError as error:
@@ -39,25 +39,25 @@ class Shape:
 
 def text(value: Any) -> str:
     if not isinstance(value, str):
-        raise ValueError(f"text, not {_shown(value)}.")
+        raise ValueError(f"text, not {shown(value)}.")
     return value
 
 
 def truth(value: Any) -> bool:
     if not isinstance(value, bool):
-        raise ValueError(f"true or false, not {_shown(value)}.")
+        raise ValueError(f"true or false, not {shown(value)}.")
     return value
 
 
 def whole(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**31:
-        raise ValueError(f"a whole number from 0 to 2147483647, not {_shown(value)}.")
+        raise ValueError(f"a whole number from 0 to 2147483647, not {shown(value)}.")
     return value
 
 
 def number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"a number, not {_shown(value)}.")
+        raise ValueError(f"a number, not {shown(value)}.")
     try:
         found = float(value)
     except OverflowError:
@@ -71,12 +71,12 @@ def identity(value: Any) -> uuid.UUID:
     try:
         return uuid.UUID(text(value))
     except ValueError as error:
-        raise ValueError(f"an id such as {uuid.UUID(int=0)}, not {_shown(value)}.") from error
+        raise ValueError(f"an id such as {uuid.UUID(int=0)}, not {shown(value)}.") from error
 
 
 def moment(value: Any) -> datetime:
     """ISO 8601 with a zone, in UTC afterwards. A time without a zone is another moment on every machine."""
-    wanted = f"a date and time with a time zone, such as 2025-03-30T02:30:00+02:00, not {_shown(value)}."
+    wanted = f"a date and time with a time zone, such as 2025-03-30T02:30:00+02:00, not {shown(value)}."
     if not isinstance(value, str):
         raise ValueError(wanted)
     try:
@@ -97,7 +97,7 @@ def written(value: Any) -> Any:
     return str(value) if isinstance(value, uuid.UUID) else value
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, dict | list):

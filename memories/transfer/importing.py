@@ -23,7 +23,7 @@ from memories.transfer.carried import called, ruled_among
 from memories.transfer.checks import check
 from memories.transfer.contract import Format
 from memories.transfer.destinations import Destinations
-from memories.transfer.errors import TransferError
+from memories.transfer.errors import TransferError, told
 from memories.transfer.records import CarriedRecord, MemoryRecord, Record, ScopeRecord
 from memories.transfer.references import References
 from memories.transfer.rows import People, Row, build, derived_identity, humbled, insert
@@ -39,7 +39,7 @@ type Progress = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """``read`` = ``written`` + ``existing``. ``differing`` names the lines whose stored memory now says otherwise."""
+    """``read`` = ``written`` + ``existing``. ``differing``: where what is read says otherwise than what is stored."""
 
     read: int
     written: int
@@ -179,7 +179,7 @@ class _Import:
         self.existing += 1
         self.references.stands_for(record, found.pk, found.scope_id)
         if differs := _differences(record, found):
-            self.differing.append(f"line {record.line}: {', '.join(differs)}" if record.line else record.external_id)
+            self.differing.append(f"{told(record.line)}: {', '.join(differs)}" if record.line else record.external_id)
 
     def finish(self, format: Format, *, dry_run: bool) -> Report:
         written = self.written.total()

@@ -1,6 +1,5 @@
 """The native format: one JSON object a line, with every column of a memory and of what hangs on it."""
 
-import dataclasses
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, BinaryIO
@@ -10,18 +9,8 @@ from memories.transfer.columns import shape_of
 from memories.transfer.contract import Format
 from memories.transfer.errors import TransferError
 from memories.transfer.fields import Shape
-from memories.transfer.records import (
-    CarriedRecord,
-    CheckRecord,
-    Counts,
-    EntityRecord,
-    LinkRecord,
-    MemoryRecord,
-    Record,
-    ReinforcementRecord,
-    ScopeRecord,
-    SignalRecord,
-)
+from memories.transfer.memory_shape import an_object, read_memory, values_of, without_silence
+from memories.transfer.records import CarriedRecord, Counts, MemoryRecord, Record, ScopeRecord
 from zeromemory.lib import strict_json
 
 FORMAT = "zero-memory/1"
@@ -29,109 +18,6 @@ LONGEST_LINE = 64 * 1024 * 1024  # bytes; content and verbatim of 4 MB each, esc
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 _HEADER = Shape({"format": fields.text, "memories": fields.whole, "embedder": fields.text}, required=("format",))
-_ENTITY = Shape({"name": fields.text, "type": fields.text}, required=("name",))
-_LINK = Shape(
-    {"type": fields.text, "target": fields.text, "created_at": fields.moment, "created_by": fields.text},
-    required=("type", "target"),
-)
-_REINFORCEMENT = Shape(
-    {
-        "multiplier": fields.number,
-        "useful": fields.number,
-        "misled": fields.number,
-        "promoted": fields.truth,
-        "computed_at": fields.moment,
-    },
-    required=("multiplier",),
-)
-_SIGNAL = Shape(
-    {
-        "at": fields.moment,
-        "source": fields.text,
-        "session": fields.text,
-        "user": fields.text,
-        "useful": fields.truth,
-        "misled": fields.truth,
-        "confidence": fields.number,
-        "relevant": fields.truth,
-    },
-    required=("at", "source"),
-)
-_CHECK = Shape(
-    {
-        "at": fields.moment,
-        "verdict": fields.text,
-        "method": fields.text,
-        "user": fields.text,
-        "actor": fields.text,
-        "source": fields.text,
-        "note": fields.text,
-        "confidence": fields.number,
-        "model": fields.text,
-    },
-    required=("at", "verdict", "method"),
-)
-_NESTED: Mapping[str, tuple[Shape, type]] = {
-    "entities": (_ENTITY, EntityRecord),
-    "links": (_LINK, LinkRecord),
-    "signals": (_SIGNAL, SignalRecord),
-    "checks": (_CHECK, CheckRecord),
-}
-
-
-def _objects(value: Any) -> list[dict[str, Any]]:
-    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        raise ValueError("a list of objects.")
-    return value
-
-
-def _object(value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise ValueError("an object.")
-    return value
-
-
-_MEMORY = Shape(
-    {
-        "type": fields.text,
-        "id": fields.identity,
-        "external_id": fields.text,
-        "scope": fields.text,
-        "kind": fields.text,
-        "content": fields.text,
-        "provenance": fields.whole,
-        "author_kind": fields.text,
-        "author": fields.text,
-        "agent": fields.text,
-        "session": fields.text,
-        "source": fields.text,
-        "verbatim": fields.text,
-        "created_at": fields.moment,
-        "recorded_at": fields.moment,
-        "updated_at": fields.moment,
-        "newest_source_at": fields.moment,
-        "valid_from": fields.moment,
-        "valid_until": fields.moment,
-        "version": fields.whole,
-        "state": fields.text,
-        "invalidated_at": fields.moment,
-        "invalidated_by": fields.text,
-        "invalidated_actor": fields.text,
-        "invalidation_reason": fields.text,
-        "superseded_by": fields.text,
-        "pinned": fields.truth,
-        "accessed_at": fields.moment,
-        "access_count": fields.whole,
-        "weight": fields.number,
-        "idempotency_key": fields.text,
-        "entities": _objects,
-        "links": _objects,
-        "signals": _objects,
-        "checks": _objects,
-        "reinforcement": _object,
-    },
-    required=("content",),
-)
 _SCOPE = Shape(
     {
         "type": fields.text,
@@ -144,7 +30,7 @@ _SCOPE = Shape(
 )
 
 
-_CARRIED = Shape({"type": fields.text, "row": _object}, required=("row",))
+_CARRIED = Shape({"type": fields.text, "row": an_object}, required=("row",))
 
 
 class Jsonl(Format):
@@ -154,7 +40,7 @@ class Jsonl(Format):
     label = "Zero Memory, lossless (JSON lines)"
     suffix = ".jsonl"
     media_type = "application/jsonl"
-    reads = writes = True
+    reads = writes = carries = True
 
     def read(self, source: BinaryIO) -> Iterator[Record]:
         announced = None
@@ -227,16 +113,8 @@ def _record(given: dict[str, Any], line: int) -> Record:
     return _READERS.get(type, _carried)(given, line)
 
 
-def _memory(given: dict[str, Any], line: int) -> MemoryRecord:
-    values = _MEMORY.read(given, line=line)
-    values.pop("type", None)
-    for name, (shape, record) in _NESTED.items():
-        items = enumerate(values.get(name, ()), start=1)
-        values[name] = tuple(record(**shape.read(item, line=line, within=f"{name}[{at}].")) for at, item in items)
-    if "reinforcement" in values:
-        reinforcement = _REINFORCEMENT.read(values["reinforcement"], line=line, within="reinforcement.")
-        values["reinforcement"] = ReinforcementRecord(**reinforcement)
-    return MemoryRecord(**values, line=line)
+def _memory(given: dict[str, Any], line: int) -> Record:
+    return read_memory({name: value for name, value in given.items() if name != "type"}, line)
 
 
 def _scope(given: dict[str, Any], line: int) -> ScopeRecord:
@@ -258,30 +136,13 @@ _READERS: Mapping[str, Callable[[dict[str, Any], int], Record]] = {"memory": _me
 def _as_json(record: Record) -> dict[str, Any]:
     if isinstance(record, CarriedRecord):
         return {"type": record.type, "row": {name: _written(value) for name, value in record.row.items()}}
-    values = _without_silence(record)
     if isinstance(record, ScopeRecord):
-        return values | {"type": "scope"}
-    for name in _NESTED:
-        if items := getattr(record, name):
-            values[name] = [_without_silence(item) for item in items]
-    if record.reinforcement:
-        values["reinforcement"] = _without_silence(record.reinforcement)
-    return values
+        return without_silence(record) | {"type": "scope"}
+    return values_of(record)
 
 
 def _written(value: Any) -> Any:
     return [fields.written(one) for one in value] if isinstance(value, list) else fields.written(value)
-
-
-def _without_silence(record: Any) -> dict[str, Any]:
-    """The fields that say something. An author of ``""`` does: nobody here, where no author would be the importer."""
-    found = {}
-    for field in dataclasses.fields(record):
-        value = getattr(record, field.name)
-        is_silent = value is None or value == () or (value == "" and field.default == "")
-        if field.name != "line" and not is_silent:
-            found[field.name] = fields.written(value)
-    return found
 
 
 def _encoded(values: dict[str, Any]) -> bytes:

@@ -9,6 +9,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from memories.transfer.errors import Place
+
 
 @dataclass(frozen=True, slots=True)
 class EntityRecord:
@@ -99,7 +101,7 @@ class MemoryRecord:
     reinforcement: ReinforcementRecord | None = None
     signals: tuple[SignalRecord, ...] = ()
     checks: tuple[CheckRecord, ...] = ()
-    line: int | None = field(default=None, compare=False)
+    line: Place | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,7 @@ class ScopeRecord:
     name: str = ""
     retention: str = "ageing"
     created_at: datetime | None = None
-    line: int | None = field(default=None, compare=False)
+    line: Place | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +119,7 @@ class CarriedRecord:
 
     type: str
     row: Mapping[str, Any]
-    line: int | None = field(default=None, compare=False)
+    line: Place | None = field(default=None, compare=False)
 
 
 type Record = MemoryRecord | ScopeRecord | CarriedRecord

@@ -10,7 +10,7 @@ from django.db.models import Q
 from memories.access import Actor
 from memories.models import Link, Memory
 from memories.transfer import successions
-from memories.transfer.errors import TransferError
+from memories.transfer.errors import Place, TransferError, told
 from memories.transfer.records import LinkRecord, MemoryRecord
 from memories.transfer.rows import keep_dates
 from memories.transfer.successions import Succession
@@ -22,7 +22,7 @@ BATCH = 500
 class _Wish:
     """Something a line says of another memory: the target's name, and the line to blame when nobody is called so."""
 
-    line: int | None
+    line: Place | None
     scope_id: int
     memory: uuid.UUID
     target: str
@@ -32,7 +32,7 @@ class _Wish:
 class References:
     """Which row each name stands for, and the ties that wait for it. Holds names and ids, never texts."""
 
-    _lines: dict[tuple[int, str, str], int | None] = field(default_factory=dict)
+    _lines: dict[tuple[int, str, str], Place | None] = field(default_factory=dict)
     _rows: dict[tuple[int, str], uuid.UUID] = field(default_factory=dict)
     _anywhere: dict[str, uuid.UUID] = field(default_factory=dict)
     _links: list[tuple[_Wish, LinkRecord]] = field(default_factory=list)
@@ -48,7 +48,7 @@ class References:
         for field_name, name in names.items():
             key = (scope_id, field_name, name)
             if name and key in self._lines:
-                problem = f"{name!a} was used on line {self._lines[key]} already."
+                problem = f"{name!a} was used before, at {told(self._lines[key] or 'another place')}."
                 raise TransferError(problem, line=record.line, field=field_name)
             if name:
                 self._lines[key] = record.line

@@ -8,6 +8,7 @@ from memories.transfer.errors import TransferError
 FORMATS = {
     "git": "memories.transfer.git.Git",
     "jsonl": "memories.transfer.jsonl.Jsonl",
+    "markdown": "memories.transfer.markdown.Markdown",
 }
 
 

@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from memories.access import Actor
 from memories.models import Memory
 from memories.services import audit
-from memories.transfer.errors import TransferError
+from memories.transfer.errors import Place, TransferError
 
 _BATCH = 500
 
@@ -20,7 +20,7 @@ _BATCH = 500
 class Succession:
     """``by_link``: said by a ``supersedes`` link of the successor, which counts only while the memory is live."""
 
-    line: int | None
+    line: Place | None
     memory: uuid.UUID
     successor: uuid.UUID
     by_link: bool = False

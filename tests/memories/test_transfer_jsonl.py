@@ -27,7 +27,8 @@ from memories.models import (
 )
 from memories.transfer.errors import TransferError
 from memories.transfer.exporting import Export, export_to
-from memories.transfer.jsonl import _MEMORY, Jsonl
+from memories.transfer.jsonl import Jsonl
+from memories.transfer.memory_shape import MEMORY
 from tests.factories import add_entity, make_memory, make_scope, make_user
 from tests.memories.carrying import erase_everything, exported, load, load_bytes
 from zeromemory.lib.folders import PROJECT
@@ -146,7 +147,7 @@ def test_a_scope_is_rebuilt_with_its_name_and_policy(owner):
 def test_every_column_of_a_memory_travels():
     here_only = {"content_sha256", "embedded_at", "embedded_with", "embedding_error", "embedding_claimed_at"}
     columns = {field.name for field in Memory._meta.concrete_fields}
-    assert columns - here_only <= set(_MEMORY.fields)
+    assert columns - here_only <= set(MEMORY.fields)
 
 
 def test_a_copy_into_another_scope_keeps_its_own_links_and_is_made_once(owner):
@@ -251,7 +252,7 @@ def test_the_example_in_the_documentation_is_imported_as_it_says(owner):
 
 def test_every_field_is_in_the_documentation():
     page = (PROJECT / "docs/reference/formats.md").read_text(encoding="utf-8")
-    assert [name for name in _MEMORY.fields if f"`{name}`" not in page and name != "type"] == []
+    assert [name for name in MEMORY.fields if f"`{name}`" not in page and name != "type"] == []
 
 
 def test_links_and_successors_may_point_further_down(scope):

@@ -15,7 +15,9 @@ from memories.access import Actor, readable_scopes, scope_for
 from memories.errors import ZeroMemoryError
 from memories.models import Scope
 from memories.transfer.acting import actor_called
-from memories.transfer.exporting import Export, export_to
+from memories.transfer.contract import Format
+from memories.transfer.exporting import Export, export_files, export_to
+from memories.transfer.folders import write_folder
 from memories.transfer.registry import FORMATS, format_called
 
 
@@ -23,23 +25,19 @@ class Command(BaseCommand):
     help = "Export the memories of one scope, or of all that a person may read. The same memories give the same bytes."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--out", required=True, help="The file to write; - writes standard output.")
+        parser.add_argument("--out", required=True, help="The file to write, or a folder; - writes standard output.")
         parser.add_argument(
             "--format", choices=sorted(FORMATS), default="jsonl", help="Default: jsonl, the lossless one."
         )
         parser.add_argument("--scope", help="Only this scope.")
         parser.add_argument("--user", help="What this person may read.")
-        parser.add_argument("--force", action="store_true", help="Replace the file if it exists.")
+        parser.add_argument("--force", action="store_true", help="Replace the file, or the files of an earlier export.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         export = Export()
         try:
             scopes = _scopes(actor_called(options["user"]), options["scope"])
-            pieces = export_to(format_called(options["format"])(), scopes, export, whole=not options["scope"])
-            if options["out"] == "-":
-                _print(pieces)
-            else:
-                _write(Path(options["out"]).expanduser(), pieces, force=options["force"])
+            _export(format_called(options["format"])(), scopes, export, options)
         except ZeroMemoryError as error:
             raise CommandError(error.message) from error
         where = ", ".join(scope.slug for scope in scopes)
@@ -49,6 +47,16 @@ class Command(BaseCommand):
             self.stderr.write(f"With what is kept about them: {rows}.", style_func=str)
         for what, number in sorted(export.left_out.items()):
             self.stderr.write(f"Left out: {number:,} {what}.", style_func=str)
+
+
+def _export(format: Format, scopes: list[Scope], export: Export, options: dict[str, Any]) -> None:
+    path, whole = Path(options["out"]).expanduser(), not options["scope"]
+    if options["out"] == "-":
+        _print(export_to(format, scopes, export, whole=whole))
+    elif format.writes_folder and path.suffix != format.suffix:
+        write_folder(path, export_files(format, scopes, export, whole=whole), force=options["force"])
+    else:
+        _write(path, export_to(format, scopes, export, whole=whole), force=options["force"])
 
 
 def _scopes(actor: Actor, name: str | None) -> list[Scope]:

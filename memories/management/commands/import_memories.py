@@ -22,10 +22,10 @@ SHOWN = 20
 
 
 class Command(BaseCommand):
-    help = "Import memories from a file (jsonl) or a git repository. All or nothing; a second run adds nothing."
+    help = "Import memories from a file, a folder or a git repository. All or nothing; a second run adds nothing."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("file", nargs="?", help="The file to read; - reads standard input.")
+        parser.add_argument("file", nargs="?", help="The file or folder to read; - reads standard input.")
         parser.add_argument("--repo", help="The git repository to read: its top folder, or a bare repository.")
         parser.add_argument("--format", choices=sorted(FORMATS), help="Default: git with --repo, otherwise jsonl.")
         parser.add_argument("--scope", help="Put everything into this scope. Without it each line names its own.")
@@ -102,7 +102,10 @@ def _source(format: Format, options: dict[str, Any]) -> AbstractContextManager[A
         return nullcontext(Path(options["repo"]).expanduser())
     if options["repo"] or not options["file"]:
         raise CommandError(f"Name the {format.name} file to read, or - for standard input.")
-    return nullcontext(sys.stdin.buffer) if options["file"] == "-" else _opened(options["file"])
+    if options["file"] == "-":
+        return nullcontext(sys.stdin.buffer)
+    path = Path(options["file"]).expanduser()
+    return nullcontext(path) if format.takes_folder and path.is_dir() else _opened(options["file"])
 
 
 def _opened(name: str) -> BinaryIO:
