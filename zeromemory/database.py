@@ -46,7 +46,7 @@ class Facts:
 def inspect() -> Facts:
     """Ask the configured database for its versions. Raises UnusableDatabaseError when it does not answer."""
     try:
-        with psycopg.connect(**_parameters()) as session:
+        with psycopg.connect(**parameters()) as session:
             row = session.execute(
                 "SELECT default_version, installed_version FROM pg_available_extensions WHERE name = 'vector'"
             ).fetchone()
@@ -137,11 +137,12 @@ def _sql_states(error: BaseException | None) -> Iterator[str]:
         error = error.__cause__ or error.__context__
 
 
-def _parameters() -> dict[str, Any]:
-    parameters = connection.get_connection_params()
+def parameters() -> dict[str, Any]:
+    """What libpq needs to reach the configured database."""
+    found = connection.get_connection_params()
     for name in ("pool", "cursor_factory", "context", "prepare_threshold", "isolation_level"):
-        parameters.pop(name, None)
-    return parameters
+        found.pop(name, None)
+    return found
 
 
 def _first_line(error: BaseException) -> str:
