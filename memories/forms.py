@@ -6,7 +6,6 @@ import re
 from collections.abc import Collection, Sequence
 from datetime import datetime, time
 from typing import Any, Final
-from zoneinfo import available_timezones
 
 from django import forms
 from django.utils import timezone
@@ -15,6 +14,7 @@ from memories.access import Actor, readable_scopes
 from memories.entities import EntitySpec
 from memories.facets import Choice
 from memories.models import Kind, Role, Scope, User
+from memories.moments import time_zones
 from memories.presentation import scope_names
 
 _ENTITY_LINE: Final = re.compile(r"(?P<name>.*?)(?:\s+\[(?P<type>[^\[\]]+)\])?")
@@ -228,4 +228,4 @@ class ProfileForm(forms.ModelForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         field = self.fields["time_zone"]
-        field.choices = [("", "UTC"), *((name, name) for name in sorted(available_timezones()))]  # type: ignore[attr-defined]  # a ChoiceField
+        field.choices = [("", "UTC"), *((name, name) for name in time_zones())]  # type: ignore[attr-defined]  # a ChoiceField

@@ -1,5 +1,5 @@
 from collections.abc import Callable
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -7,6 +7,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from memories.errors import ZeroMemoryError
+from memories.moments import time_zones
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
@@ -35,7 +36,7 @@ class TimeZoneMiddleware:
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
-        self.known = available_timezones()
+        self.known = frozenset(time_zones())
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         name = getattr(request.user, "time_zone", "")

@@ -2,10 +2,20 @@
 
 from datetime import UTC, datetime, time, timedelta
 from typing import Final
+from zoneinfo import available_timezones
 
 EARLIEST: Final = datetime(1, 1, 2, tzinfo=UTC)
 LATEST: Final = datetime(9999, 12, 30, tzinfo=UTC)
 FURTHEST: Final = timedelta(hours=15)  # no place is further from UTC, and the database takes little more
+
+
+# Names that the machine may have for its own zone, or for a way of counting: whoever chooses one means another zone.
+NO_PLACE: Final = {"localtime", "posixrules", "Factory"}
+
+
+def time_zones() -> list[str]:
+    """The names of all zones a person may choose."""
+    return sorted(available_timezones() - NO_PLACE)
 
 
 def is_within_reach(moment: datetime) -> bool:

@@ -15,7 +15,7 @@ from memories.errors import ValidationFailed
 from memories.facets import Choice, narrowed
 from memories.guard import masked
 from memories.models import Kind, Memory, Scope
-from memories.moments import is_within_reach
+from memories.moments import EARLIEST, FURTHEST, LATEST, is_within_reach
 from memories.protection import PROTECTED_KINDS, PROVISIONAL
 from memories.querysets import MemoryQuerySet
 
@@ -41,10 +41,8 @@ class Selection:
         _check_scope(self.choice.scope)
         if self.choice.state in RETIRED:
             raise ValidationFailed("What is in this state is retired already.", field="state")
-        if self.before and not is_within_reach(self.before):
-            raise ValidationFailed(
-                "before needs a moment with its time zone, such as 2025-01-31T00:00:00Z.", field="before"
-            )
+        if self.before:
+            _check_moment(self.before)
         _check_kinds(self.kinds)
         if not self._narrows:
             raise ValidationFailed(_NOT_ALL, field="before")
@@ -87,6 +85,19 @@ def _check_scope(scope: Scope | None) -> Scope:
     if scope is None:
         raise ValidationFailed("Name the scope. A bulk act never reaches beyond one.", field="scope")
     return scope
+
+
+def _check_moment(before: datetime) -> None:
+    if before.utcoffset() is None:
+        raise ValidationFailed(
+            "before needs a moment with its time zone, such as 2025-01-31T00:00:00Z.", field="before"
+        )
+    if not is_within_reach(before):
+        raise ValidationFailed(
+            f"before is out of reach: give a moment from {EARLIEST:%-d %B} of the year 1 to {LATEST:%-d %B %Y}, "
+            f"at most {FURTHEST.seconds // 3600} hours from UTC.",
+            field="before",
+        )
 
 
 def _check_kinds(kinds: Sequence[str] | None) -> None:

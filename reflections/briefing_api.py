@@ -8,9 +8,10 @@ from uuid import UUID
 
 from django.http import HttpRequest
 from ninja import Field, Router, Schema
+from pydantic import StrictInt
 
 from memories.api.routes import ERRORS, acting
-from memories.api.shapes import Text
+from memories.api.shapes import Request, Text
 from memories.briefing import Briefing, Told
 from memories.doubts import open_disputes
 from reflections.briefing import brief_agent
@@ -18,10 +19,10 @@ from reflections.briefing import brief_agent
 router = Router()
 
 
-class BriefingIn(Schema):
+class BriefingIn(Request):
     topic: Text = Field("", description="What the work is about; without it, what matters anyway.", max_length=8000)
     scopes: list[Text] | None = Field(None, description="Names of scopes; all of the token's where left out.")
-    max_tokens: int | None = Field(None, description="Of all texts together, at four characters a token.")
+    max_tokens: StrictInt | None = Field(None, description="Of all texts together, at four characters a token.")
     session: Text = Field("", description="Of the agent; names this briefing in its log.", max_length=120)
 
 

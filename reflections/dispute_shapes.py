@@ -46,12 +46,12 @@ class ResolveIn(Request):
 
 
 class AskIn(ResolveIn):
-    dispute: Text
+    dispute: UUID
 
 
 class BulkIn(Request):
     policy: Policy | None = Field(default=None, description="Settles each of `disputes` the same way.")
-    disputes: list[Text] = Field(default_factory=list, max_length=MOST, description="Ids, with a policy.")
+    disputes: list[UUID] = Field(default_factory=list, max_length=MOST, description="Ids, with a policy.")
     resolutions: list[AskIn] = Field(default_factory=list, max_length=MOST, description="One by one, no policy.")
     reason: Text = Field(default="", max_length=2000, description="Noted with each dispute that a policy settles.")
     dry_run: StrictBool = Field(default=False, description="Try everything, keep nothing.")

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.http import HttpRequest
 from ninja import Router, Schema
-from pydantic import Field, StrictBool
+from pydantic import Field, StrictBool, StrictInt
 
 from memories.access import Actor, require_write, scope_for
 from memories.api.routes import ERRORS, acting
@@ -27,7 +27,7 @@ class ForgetManyIn(Request):
     before: datetime = Field(description="Only what was learned before this moment.")
     kinds: list[Text] = Field(default_factory=list, max_length=20, description="Only of these kinds; any if left out.")
     dry_run: StrictBool = Field(default=True, description="Count and change nothing.")
-    expected_count: int | None = Field(default=None, description="The count you saw. Required to act.")
+    expected_count: StrictInt | None = Field(default=None, description="The count you saw. Required to act.")
     reason: Text = Field(default="", max_length=2000)
 
 

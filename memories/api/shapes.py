@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from ninja import Schema
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, StrictInt
 
 from memories.services.validation import ENTITY_NAME_LENGTH, ENTITY_TYPE_LENGTH, MOST_ENTITIES, MOST_LINKS
 
@@ -76,7 +76,7 @@ class RecallIn(Request):
     query: Text
     scopes: list[Text] | None = Field(default=None, max_length=100)
     kinds: list[Text] | None = Field(default=None, max_length=100)
-    k: int = Field(default=10, description="At most so many, from 1 to 50, and each text once.")
+    k: StrictInt = Field(default=10, description="At most so many, from 1 to 50, and each text once.")
     as_of: datetime | None = Field(default=None, description="Search what stood at this moment, which has been.")
     ignore: list[Ignored] = Field(default_factory=list, max_length=10)
     session: Text = Field(default="", max_length=120, description="Of the agent; the log of recalls shows it.")

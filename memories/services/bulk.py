@@ -46,7 +46,8 @@ class Done:
 def forget_many(*, actor: Actor, selection: Selection, expected: int, reason: str = "") -> Done:
     """Forget what *selection* matches, if it still matches *expected* memories. Pinned and protected ones stay.
 
-    Raises Conflict, with nothing changed, when the number is another by now, or nothing matches.
+    Raises Conflict, with nothing changed, when the number is another by now, nothing matches, or somebody else is
+    changing all that does.
     """
     check_line(reason, "reason")
     require_scope(actor, selection.scope)
@@ -65,6 +66,8 @@ def forget_many(*, actor: Actor, selection: Selection, expected: int, reason: st
         return _forget(actor, selection.forgettable().filter(pk__in=ids), operation, retired_at, reason)
 
     done = _in_batches(found, act)
+    if not done:  # the same act came from elsewhere at this moment, or somebody changes them all
+        raise Conflict("Others were forgetting or changing all of these at this moment, so nothing was left to forget.")
     return Done(operation, done, len(found) - done)
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from celery import current_app
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
@@ -26,7 +26,6 @@ MOST_ATTEMPTS: Final = 3  # a run that takes its worker down with it must not do
 State, Kind = Run.State, Run.Kind
 REFLECTION: Final = "reflection"
 SCHEDULE: Final = "schedule"
-_ONE_AT_A_TIME: Final = "run_one_unfinished_per_scope"
 
 
 class Started(NamedTuple):
@@ -56,11 +55,15 @@ def start_run(
             require_write(actor, scope.pk)
     try:
         return Started(_queued(actor, scopes, kind, steps, label, ring), is_new=True)
-    except IntegrityError as error:
+    except _TakenError:
         unfinished = Run.objects.over(scopes).order_by("requested_at").first()
         if unfinished is None:
-            raise error from None  # it ended at this moment, or another rule of the table was broken
+            raise Conflict("A run over one of these scopes ended at this moment. Try again.") from None
         return Started(unfinished, is_new=False)
+
+
+class _TakenError(Exception):
+    """Another run looks after one of the scopes."""
 
 
 def _queued(
@@ -74,7 +77,10 @@ def _queued(
             scopes_total=len(scopes),
         )
         in_order = sorted(scopes, key=lambda scope: scope.pk)  # so that two requests do not wait for each other
-        RunScope.objects.bulk_create(RunScope(run=run, scope=scope) for scope in in_order)
+        # Passed over where one is taken, and not refused: the server would note an error for every second request.
+        RunScope.objects.bulk_create((RunScope(run=run, scope=scope) for scope in in_order), ignore_conflicts=True)
+        if run.run_scopes.count() < len(in_order):
+            raise _TakenError
         RunStep.objects.bulk_create(RunStep(run=run, position=at, name=name) for at, name in enumerate(steps))
         scope_ids = [scope.pk for scope in scopes]
         record(actor=actor, label="" if actor else label, action="start", subject=run, scopes=scope_ids, kind=kind)

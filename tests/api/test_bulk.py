@@ -144,3 +144,26 @@ def test_a_secret_in_the_reason_is_refused(api, scope):
 def test_the_list_of_memories_still_answers_beside_the_bulk_call(api, scope):
     memory = make_memory(scope=scope, created_at=timezone.now())
     assert [row["id"] for row in api.get("/memories").json()["memories"]] == [str(memory.pk)]
+
+
+@pytest.mark.parametrize("count", [True, "10", 10.5])
+def test_a_count_of_another_type_is_refused(api, scope, count):
+    ten_in(scope)
+    answer = act(api, count)
+    assert (answer.status_code, answer.json()["field"]) == (400, "expected_count")
+    assert live_in(scope) == 10
+
+
+@pytest.mark.parametrize(
+    ("before", "said"),
+    [
+        ("2025-03-01T00:00:00", "time zone"),
+        ("9999-12-31T23:59:59Z", "out of reach"),
+        ("0001-01-01T00:00:00Z", "out of reach"),
+        ("2025-03-01T00:00:00+20:00", "out of reach"),
+    ],
+)
+def test_a_moment_that_cannot_be_meant_is_told_why(api, scope, before, said):
+    answer = dry_run(api, before=before)
+    assert (answer.status_code, answer.json()["field"]) == (400, "before")
+    assert said in answer.json()["message"]

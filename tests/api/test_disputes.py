@@ -270,3 +270,15 @@ def test_a_bulk_that_names_nothing_too_much_or_both_ways_is_refused(judge, scope
     make_pair(scope)
     assert judge.post("/disputes/resolve", body).status_code == 400
     assert Dispute.objects.filter(status="pending").count() == 1
+
+
+@pytest.mark.parametrize("sent", ["x", "<script>", "y" * 10_000, 1, "not-a-uuid\n"])
+def test_what_is_no_id_is_refused_and_not_repeated(judge, scope, sent):
+    pair = make_pair(scope)
+    one = {"dispute": sent, "version": 1, "resolution": "keep_both"}
+    for body in ({"policy": "newer", "disputes": [str(pair.pk), sent]}, {"resolutions": [one]}):
+        answer = judge.post("/disputes/resolve", body)
+        assert (answer.status_code, answer.json()["code"]) == (400, "validation_failed")
+        assert len(answer.content) < 300
+        assert "<script>" not in answer.content.decode()
+    assert Dispute.objects.filter(status="pending").count() == 1

@@ -53,15 +53,16 @@ class Client:
 
 
 @contextmanager
-def running(database: str, names: Sequence[str]) -> Iterator[Server]:
-    """The programs *names* on *database*; they have ended when this returns."""
+def running(database: str, names: Sequence[str], *, until_ready: bool = True) -> Iterator[Server]:
+    """The programs *names* on *database*; they have ended when this returns. The port takes calls at once."""
     with _listener() as listener:
         host, port = listener.getsockname()
         supervisor = Supervisor(_programs(listener, database, names), _say)
         try:
             for program in supervisor.programs:
                 program.start()
-            _wait(f"http://{host}:{port}")
+            if until_ready:
+                _wait(f"http://{host}:{port}")
             yield Server(host, port)
         finally:
             supervisor.end_all()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 
+from tests.benchmarks.cold_start import ColdStart
 from tests.benchmarks.hygiene import Cycle
 from tests.benchmarks.ingest import Ingest
 from tests.benchmarks.recall import Beside, Load, Times
@@ -39,6 +40,7 @@ def markdown(
     ingest: Ingest | None,
     cycles: Sequence[Cycle] = (),
     rolled: Rollup | None = None,
+    started: ColdStart | None = None,
 ) -> str:
     rows: list[Row] = [("measured", "memories", "figure", "aim"), ("---", "---:", "---:", "---")]
     for size, (beside, load) in recalls.items():
@@ -47,6 +49,7 @@ def markdown(
     rows += _ingest(ingest) if ingest else []
     rows += _hygiene(cycles)
     rows += _rolled(rolled) if rolled else []
+    rows += _started(started) if started else []
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
@@ -102,6 +105,11 @@ def _rolled(rolled: Rollup) -> Iterator[Row]:
     yield "roll-up, nothing has changed", size, f"{rolled.unchanged:.1f} s", ""
     yield "roll-up, a tenth of the rows differs", size, f"{rolled.tenth:.1f} s", ""
     yield "one report, with the row of its memory", size, f"{rolled.report_ms:.1f} ms", ""
+
+
+def _started(started: ColdStart) -> Iterator[Row]:
+    yield "**cold start** to the first list of tools, HTTP", "", f"{started.http:.1f} s", "5 s"
+    yield "cold start to the first list of tools, standard input", "", f"{started.standard_input:.1f} s", "5 s"
 
 
 def _both(times: Times) -> str:

@@ -7,7 +7,7 @@ from typing import Final
 
 import psycopg
 
-from tests.benchmarks import corpus, hygiene, ingest, product, recall, reinforcement, report
+from tests.benchmarks import cold_start, corpus, hygiene, ingest, product, recall, reinforcement, report
 from tests.benchmarks.corpus import LARGE, Corpus, Tell
 from tests.benchmarks.floor import Floor
 from tests.benchmarks.recall import Beside, Load
@@ -39,12 +39,13 @@ def run(
         with corpus.opened(size, embedder, folder / "vectors", tell):
             tell(f"{size:,} memories are stored.")
     began = report.here()
+    started = cold_start.measure(folder, tell) if "start" in parts else None
     recalls = {size: _recall(size, embedder, folder, seed, tell) for size in stored}
     ingested = _ingest(embedder, folder, seed, tell) if "ingest" in parts else None
     cycles = [hygiene.measure(size, embedder, folder / "vectors", tell) for size in sizes] if "hygiene" in parts else []
     rolled = reinforcement.measure(*signals, tell) if "reinforcement" in parts else None
     print(f"\nBegan {began}; load at the end {report.here().load:.1f}.\n")
-    print(report.markdown(recalls, ingested, cycles, rolled))
+    print(report.markdown(recalls, ingested, cycles, rolled, started))
     if rolled:
         print(f"\nThe plan of the roll-up:\n\n```\n{rolled.plan}\n```")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from django.db import connection
 
-from tests.benchmarks import corpus, databases, ingest, recall, report
+from tests.benchmarks import cold_start, corpus, databases, ingest, recall, report
 from tests.benchmarks import run as benchmarks
 from tests.benchmarks.corpus import base_vectors
 from tests.benchmarks.databases import ForeignDatabaseError
@@ -53,6 +53,17 @@ def test_the_roll_up_is_measured_with_its_plan(small, tmp_path, capsys):
     assert "Execution Time: " in table
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM pg_database WHERE datname LIKE %s", ["%\\_bench\\_reinforcement%"])
+        assert cursor.fetchone()[0] == 0
+
+
+def test_a_cold_start_is_measured_over_both_transports(small, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(cold_start, "RUNS", 1)
+    benchmarks.run(rows=[], parts=("start",), folder=tmp_path, tell=lambda _: None)
+    table = capsys.readouterr().out
+    assert "| **cold start** to the first list of tools, HTTP |  | " in table
+    assert "| cold start to the first list of tools, standard input |  | " in table
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_database WHERE datname LIKE %s", ["%\\_bench\\_start%"])
         assert cursor.fetchone()[0] == 0
 
 

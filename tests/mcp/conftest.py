@@ -4,10 +4,12 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from urllib.parse import quote
 
 import pytest
 import uvicorn
 from django.core.asgi import get_asgi_application
+from django.db import connection
 
 from memories.models import Scope, User
 from tests.factories import make_token
@@ -52,3 +54,12 @@ def agent_of(door: str) -> Callable[..., Agent]:
 @pytest.fixture
 def agent(agent_of: Callable[..., Agent], owner: User, scope: Scope) -> Agent:
     return agent_of(owner, scope)
+
+
+@pytest.fixture
+def database_url(transactional_db: None) -> str:
+    """For a process of its own."""
+    settings = connection.settings_dict
+    host = quote(settings["HOST"], safe="")
+    who = f"{settings['USER']}:{quote(settings['PASSWORD'], safe='')}"
+    return f"postgresql://{who}@/{settings['NAME']}?host={host}&port={settings['PORT']}"

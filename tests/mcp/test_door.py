@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import replace
-from urllib.parse import quote
 
 import anyio
 import httpx
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
 
 from memories.access import actor_for_user
 from memories.models import Memory, Token
@@ -94,30 +92,6 @@ def test_the_agent_is_named_by_its_header(agent, scope):
     assert Memory.objects.get(pk=written["id"]).agent == "scribe"
 
 
-def test_twenty_four_calls_at_once_are_all_answered_and_leave_no_connection(agent, scope):
-    make_memory("The harbour gate.", scope=scope)
-
-    async def many() -> list[int]:
-        found: list[int] = []
-
-        async def one(number: int) -> None:
-            async with agent.connected() as client:
-                result = await client.call_tool("recall", {"query": f"harbour gate {number}"})
-                found.append(len(result.structured_content["results"]))
-
-        async with anyio.create_task_group() as group:
-            for number in range(24):
-                group.start_soon(one, number)
-        return found
-
-    assert run(many) == [1] * 24
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in%'"
-        )
-        assert cursor.fetchone()[0] == 0
-
-
 @pytest.mark.behaviour("F31")
 def test_three_agents_at_once_each_see_their_own(door, owner, scope):
     agents = []
@@ -145,14 +119,6 @@ def test_three_agents_at_once_each_see_their_own(door, owner, scope):
 
 
 # Standard input ------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def database_url(transactional_db):
-    settings = connection.settings_dict
-    host = quote(settings["HOST"], safe="")
-    who = f"{settings['USER']}:{quote(settings['PASSWORD'], safe='')}"
-    return f"postgresql://{who}@/{settings['NAME']}?host={host}&port={settings['PORT']}"
 
 
 def test_over_standard_input_the_same_tools_are_served(database_url, owner, scope):

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-import jsonschema
 import pytest
 from mcp.shared.exceptions import MCPError
 
 from memories.access import actor_for_user
 from memories.models import Memory, RecallActivity
-from reflections.models import Dispute, StandingRule
+from reflections.models import StandingRule
 from reflections.services.rules import make_rule
 from tests.factories import make_memory, make_scope, make_user
 from tests.mcp.talking import text_of
@@ -31,19 +30,6 @@ def listed(agent):
 # The list ------------------------------------------------------------------------------------
 
 
-@pytest.mark.behaviour("F44")
-def test_every_tool_has_its_manners_and_strict_schemas(listed):
-    assert listed.keys() == TOOLS
-    for tool in listed.values():
-        assert tool.description
-        assert tool.title
-        assert tool.annotations.read_only_hint is not None
-        for schema in (tool.input_schema, tool.output_schema):
-            jsonschema.Draft202012Validator.check_schema(schema)
-            assert schema["type"] == "object"
-        assert tool.input_schema["additionalProperties"] is False
-
-
 def test_what_only_reads_says_so_and_what_retires_says_so(listed):
     hints = {name: tool.annotations for name, tool in listed.items()}
     assert {name for name, hint in hints.items() if hint.read_only_hint} == {
@@ -51,27 +37,6 @@ def test_what_only_reads_says_so_and_what_retires_says_so(listed):
         "session_receipt",
     }  # fmt: skip
     assert {name for name, hint in hints.items() if hint.destructive_hint} == {"forget", "close_loop"}
-
-
-@pytest.mark.behaviour("F44")
-def test_answers_hold_what_their_schemas_promise(agent, scope, listed):
-    memory = make_memory("The harbour gate opens at six.", scope=scope)
-    agent.told("challenge", id=str(memory.pk), reason="It opens at seven.")
-    dispute = str(Dispute.objects.get().pk)
-    calls = {
-        "recall": {"query": "harbour gate"},
-        "get": {"id": str(memory.pk)},
-        "build_context": {"topic": "harbour gate"},
-        "list_conflicts": {},
-        "get_conflict": {"id": dispute},
-        "describe_scope": {},
-        "export_metrics": {},
-        "session_receipt": {"session": "one"},
-        "scan_hygiene": {},
-        "import_memory": {"lines": json.dumps({"content": "A line."})},
-    }
-    for name, arguments in calls.items():
-        jsonschema.Draft202012Validator(listed[name].output_schema).validate(agent.told(name, **arguments))
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
@@ -168,7 +133,7 @@ def test_a_long_memory_is_read_a_stretch_at_a_time(agent, scope):
     assert len(pieces) == 3
 
 
-@pytest.mark.parametrize("k", [0, 26, -1])
+@pytest.mark.parametrize("k", [0, 26, -1, True, "10", 2.5])
 def test_a_number_of_results_out_of_bounds_is_refused(agent, k):
     assert "k" in agent.refused("recall", query="x", k=k)
 
@@ -240,6 +205,17 @@ def test_no_token_makes_a_rule_it_only_suggests_one(agent_of, owner, scope):
 def test_a_run_is_started_once_and_followed(agent):
     first, second = (agent.told("scan_hygiene") for _ in range(2))
     assert first["id"] == second["id"]
+
+
+def test_without_a_scope_of_its_own_a_token_is_told_what_it_reads(agent_of, owner, scope):
+    work = make_scope(owner, slug="work")
+    make_memory("At home.", scope=scope)
+    make_memory("At work.", scope=work)
+    make_memory("Elsewhere.", scope=make_scope(owner, slug="attic"))
+    told = agent_of(owner, scope, work, can_write=False).told("describe_scope")
+    assert (told["scope"], told["live"], told["scopes"], told["writable"]) == (None, 2, ["home", "work"], [])
+    assert agent_of(owner, scope, can_write=False).told("describe_scope")["scope"] == "home"
+    assert agent_of(owner, scope, work).told("describe_scope")["writable"] == ["home", "work"]
 
 
 def test_a_scope_is_described(agent, scope):

@@ -182,3 +182,15 @@ def test_what_somebody_is_changing_is_passed_over_and_nobody_waits(owner, scope)
     assert (done.count, done.left) == (9, 1)
     assert set(Memory.objects.live()) == {busy}
     assert take_back(owner, done).count == len(rest)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_finds_all_of_it_being_forgotten_is_told_that_nothing_was_left(owner, scope):
+    ten_in(scope)
+    with connection.copy().cursor() as elsewhere:
+        elsewhere.execute("BEGIN")
+        elsewhere.execute("UPDATE memories SET source = 'mine'")
+        with pytest.raises(Conflict, match="nothing was left to forget"):
+            forget_older(owner, scope)
+        elsewhere.execute("COMMIT")
+        elsewhere.connection.close()

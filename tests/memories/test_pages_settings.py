@@ -37,6 +37,7 @@ def test_saving_without_a_change_leaves_no_trace(mine, owner):
     [
         ({"email": "nowhere"}, "Enter a valid email address."),
         ({"time_zone": "Mars/Olympus"}, "Select a valid choice."),
+        ({"time_zone": "localtime"}, "Select a valid choice."),
         ({"first_name": "x" * 151}, "at most 150 characters"),
         ({"first_name": "a\x00b"}, "Null characters are not allowed."),
     ],

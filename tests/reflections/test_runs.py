@@ -2,6 +2,8 @@ import time
 from datetime import timedelta
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from memories.errors import Forbidden, ValidationFailed
@@ -210,3 +212,12 @@ def test_a_worker_that_waits_for_a_model_is_heard_of_after_somebody_stopped_its_
     with heard_of(run, every=0.05):
         time.sleep(0.4)
     assert Run.objects.get().heartbeat_at > before
+
+
+def test_a_second_request_is_passed_over_and_no_error_of_the_database(owner, scope):
+    start_run(actor=person(owner), scopes=[scope], ring=False)
+    with CaptureQueriesContext(connection) as asked:
+        assert not start_run(actor=person(owner), scopes=[scope], ring=False).is_new
+    (inserted,) = [query["sql"] for query in asked if 'INTO "reflection_run_scope"' in query["sql"]]
+    assert "ON CONFLICT DO NOTHING" in inserted
+    assert Run.objects.count() == 1

@@ -142,7 +142,18 @@ def _make_strict(server: MCPServer, name: str) -> None:
     model = registered.fn_metadata.arg_model
     model.model_config["extra"] = "forbid"
     model.model_rebuild(force=True)
-    registered.parameters = model.model_json_schema(by_alias=True)
+    registered.parameters = _closed(model.model_json_schema(by_alias=True))
+    registered.fn_metadata.output_schema = _closed(registered.fn_metadata.output_schema)
+
+
+def _closed(schema: Any) -> Any:
+    """*schema*, in which an object holds what it names and nothing else."""
+    if isinstance(schema, list):
+        return [_closed(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    closed = {name: _closed(each) for name, each in schema.items()}
+    return closed | {"additionalProperties": False} if "properties" in schema else closed
 
 
 async def with_actor(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> Any:

@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db.models import Count
 from django.utils import timezone
 from mcp.server import MCPServer
-from pydantic import Field
+from pydantic import Field, StrictBool, StrictInt
 
 from insights import queries, recall_quality
 from insights.receipts import receipt
@@ -19,6 +19,7 @@ from memories.briefing import open_loops_in
 from memories.errors import ValidationFailed
 from memories.guard import refuse_secrets
 from memories.models import Memory
+from memories.models import Scope as ScopeRow
 from memories.presentation import scope_names
 from memories.transfer.importing import import_from
 from memories.transfer.registry import format_called
@@ -73,7 +74,7 @@ def get_conflict(actor: Actor, id: Annotated[str, Field(description="Id of a dis
 def resolve_conflict(
     actor: Actor,
     id: Annotated[str, Field(description="Id of a dispute.")],
-    version: Annotated[int, Field(ge=1, description="The version you read.")],
+    version: Annotated[StrictInt, Field(ge=1, le=2_000_000_000, description="The version you read.")],
     resolution: dispute_shapes.Resolution,
     winner: Annotated[UUID | None, Field(description="Of a pair the side that stays.")] = None,
     text: Annotated[str | None, Field(description="What both become: merge.")] = None,
@@ -114,26 +115,43 @@ def scan_hygiene(
 
 
 def describe_scope(actor: Actor, scope: Scope = None) -> Said:
-    """What a scope holds and what you may do in it. Without a name, the one the token writes to."""
-    chosen = scope_for(actor, scope) if scope else write_target(actor, None)
-    live = Memory.objects.live().in_scopes([chosen.pk])
-    by_kind = dict(live.values_list("kind").annotate(n=Count("pk")).order_by("kind"))
+    """What a scope holds and what you may do in it. Without a name, the only one the token writes to or reads; where
+    there are several, what they hold together."""
+    chosen = _described(actor, scope)
     names = scope_names(readable_scopes(actor))
-    answer = {
-        "scope": names[chosen.pk],
-        "name": chosen.name,
-        "policy": chosen.retention,
-        "writes_here": chosen.pk in actor.writable,
+    here = [chosen.pk] if chosen else sorted(names)
+    answer = _holdings(actor, here) | {
+        "scope": names[chosen.pk] if chosen else None,
+        "name": chosen.name if chosen else None,
+        "policy": chosen.retention if chosen else None,
+        "writes_here": chosen is not None and chosen.pk in actor.writable,
+        "scopes": sorted(names.values()),
+        "writable": sorted(names[pk] for pk in actor.writable if pk in names),
+    }
+    live_now = wording.counted(answer["live"], "live memory", "live memories")
+    if chosen is None:
+        return Said(answer, f"{wording.counted(len(here), 'scope')} to read: {live_now}. Name one for more.")
+    may = "You may write to it." if answer["writes_here"] else "You may only read it."
+    return Said(answer, f"{answer['scope']}: {live_now}. {may}")
+
+
+def _described(actor: Actor, name: str | None) -> ScopeRow | None:
+    if name is not None:
+        return scope_for(actor, name)
+    meant = actor.writable or actor.readable
+    return ScopeRow.objects.get(pk__in=meant) if len(meant) == 1 else None
+
+
+def _holdings(actor: Actor, scopes: list[int]) -> dict[str, Any]:
+    live = Memory.objects.live().in_scopes(scopes)
+    by_kind = dict(live.values_list("kind").annotate(n=Count("pk")).order_by("kind"))
+    return {
         "live": sum(by_kind.values()),
         "by_kind": by_kind,
         "open_loops": open_loops_in(live, timezone.now()).count(),
-        "waiting_disputes": Dispute.objects.filter(scope=chosen).in_status("pending").count(),
-        "rules_delivered": sum(len(layer.delivered) for layer in deliverable(actor, [chosen.pk])),
-        "scopes": sorted(names.values()),
+        "waiting_disputes": Dispute.objects.filter(scope__in=scopes).in_status("pending").count(),
+        "rules_delivered": sum(len(layer.delivered) for layer in deliverable(actor, scopes)),
     }
-    may = "You may write to it." if answer["writes_here"] else "You may only read it."
-    live_now = wording.counted(sum(by_kind.values()), "live memory", "live memories")
-    return Said(answer, f"{answer['scope']}: {live_now}. {may}")
 
 
 def promote_rule(
@@ -152,7 +170,7 @@ def promote_rule(
 def export_metrics(
     actor: Actor,
     scope: Scope = None,
-    days: Annotated[int, Field(ge=1, le=recall_quality.LONGEST)] = recall_quality.DAYS,
+    days: Annotated[StrictInt, Field(ge=1, le=recall_quality.LONGEST)] = recall_quality.DAYS,
 ) -> Said:
     """How the corpus ages and whether recall is useful, as the page of insights shows it."""
     chosen, now = scope_for(actor, scope) if scope else None, timezone.now()
@@ -169,7 +187,7 @@ def import_memory(
         str, Field(max_length=LONGEST_IMPORT, description='JSON, one a line: {"content": "…", "kind": "fact"}')
     ],
     scope: Scope = None,
-    dry_run: Annotated[bool, Field(description="Count what would be written, and write nothing.")] = True,
+    dry_run: Annotated[StrictBool, Field(description="Count what would be written, and write nothing.")] = True,
 ) -> Said:
     """Import memories in the native JSON lines: all of them or none. Call it with dry_run first. The same lines again
     add nothing."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from mcp.server import MCPServer
-from pydantic import Field
+from pydantic import Field, StrictBool, StrictInt
 
 from memories import services
 from memories.access import Actor, memory_for, writable_memory_for, write_target
@@ -60,7 +60,7 @@ def remember(
     links: list[rest.LinkIn] | None = None,
     source: Annotated[str, Field(description="Where it is from: an address, a file, a person.")] = "",
     session: Session = "",
-    pinned: bool = False,
+    pinned: StrictBool = False,
     idempotency_key: Annotated[str, Field(description="A retry with the same key and text writes nothing.")] = "",
 ) -> Said:
     """Store one memory. The same text again gives the memory there is. Declare what it replaces by a `supersedes` link,
@@ -89,7 +89,7 @@ def recall(
     query: Annotated[str, Field(description="A question or a few words; an id, a path or a quoted phrase is found.")],
     scopes: Scopes = None,
     kinds: list[str] | None = None,
-    k: Annotated[int, Field(ge=1, le=MOST_RESULTS)] = 10,
+    k: Annotated[StrictInt, Field(ge=1, le=MOST_RESULTS)] = 10,
     ignore: Annotated[list[rest.Ignored] | None, Field(description="Factors to leave out of the score.")] = None,
     session: Session = "",
 ) -> Said:
@@ -106,7 +106,7 @@ def recall(
 def get(
     actor: Actor,
     id: Id,
-    start: Annotated[int, Field(ge=0, description="Character to begin at: next_start of the answer before.")] = 0,
+    start: Annotated[StrictInt, Field(ge=0, description="Character to begin at: next_start of the answer before.")] = 0,
 ) -> Said:
     """Read one memory whole, with its links, versions and checks. Of a very long one a stretch at a time."""
     answer = read_from(actor, id, start)
@@ -133,7 +133,7 @@ def build_context(
     actor: Actor,
     topic: Annotated[str, Field(max_length=8000, description="What the work is about; may be left out.")] = "",
     scopes: Scopes = None,
-    max_tokens: Annotated[int | None, Field(ge=200, le=20_000, description="Of all texts together.")] = None,
+    max_tokens: Annotated[StrictInt | None, Field(ge=200, le=20_000, description="Of all texts together.")] = None,
     session: Session = "",
 ) -> Said:
     """Call this first. What to know before beginning: standing rules, what the topic brings up, what is still open,

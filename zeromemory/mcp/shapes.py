@@ -43,11 +43,12 @@ class Used(BaseModel):
 
 
 class ScopeTold(BaseModel):
-    """``scopes`` names all that can be read; ``writes_here`` says whether this token may write to this one."""
+    """``scopes`` names all that can be read, ``writable`` those that can be written to; ``writes_here`` says whether
+    this one can. Of several scopes together ``scope``, ``name`` and ``policy`` are null."""
 
-    scope: str
-    name: str
-    policy: str
+    scope: str | None
+    name: str | None
+    policy: str | None
     writes_here: bool
     live: int
     by_kind: dict[str, int]
@@ -55,6 +56,7 @@ class ScopeTold(BaseModel):
     waiting_disputes: int
     rules_delivered: int
     scopes: list[str]
+    writable: list[str]
 
 
 class Proposed(BaseModel):

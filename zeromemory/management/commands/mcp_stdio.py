@@ -17,6 +17,7 @@ from memories.set_up import VARIABLE
 
 class Command(BaseCommand):
     help = "Speak the Model Context Protocol over standard input and output."
+    requires_system_checks: list[str] = []  # they load every page, and a client waits for its first list of tools
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--agent", default="", help="what the agent is called in trails and logs")
@@ -31,9 +32,10 @@ class Command(BaseCommand):
         self._refuse(secret, user, agent)
         from zeromemory.mcp.calling import act_as
         from zeromemory.mcp.server import build
+        from zeromemory.mcp.standard_input import serve
 
         act_as(lambda: _with_token(secret, agent) if secret else _of_person(user, agent))
-        build().run("stdio")
+        serve(build())
 
     def _refuse(self, secret: str, user: str, agent: str) -> None:
         if secret_in(agent):
