@@ -17,6 +17,7 @@ from uuid import UUID
 from django.db import IntegrityError, connection, transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet, Value
 from django.db.models.functions import Greatest, Least
+from django.dispatch import Signal
 
 from memories.embedder_in_use import InUse, in_use
 from memories.models import EmbedderChange, Embedding, Memory, Window
@@ -28,6 +29,10 @@ from memories.windows import write_windows
 from zeromemory.embedding import Embedder, EmbedderError, Vectors
 
 logger = logging.getLogger(__name__)
+
+# Sent with ``memories``, ids, when they have vectors for the first time and are not marked as embedded yet: a worker
+# that is lost meanwhile loses its claim, and whoever takes it up sends it again. What a receiver raises is logged.
+first_embedded: Final = Signal()
 
 # A worker that died loses its claim by itself; a memory that failed alone is tried again no sooner than this.
 CLAIM_MINUTES: Final = 10
@@ -241,7 +246,16 @@ def _encode(claimed: Sequence[UUID], embedder: Embedder) -> None:
     batches = [slice_of[first : first + WINDOWS_A_BATCH] for first in range(0, len(slice_of), WINDOWS_A_BATCH)]
     if batches:
         _encode_ahead(batches, embedder)
+    if new := _embedded_first(claimed, embedder):
+        first_embedded.send_robust(sender=None, memories=new)
     _mark(claimed, embedder)
+
+
+def _embedded_first(claimed: Sequence[UUID], embedder: Embedder) -> list[UUID]:
+    """Those never marked before whose windows all have vectors by now, in the order they were written."""
+    rows = Memory.objects.live().filter(pk__in=claimed, embedded_at=None)
+    complete = rows.exclude(Exists(_missing(embedder).filter(memory=OuterRef("pk"))))
+    return list(complete.order_by("recorded_at", "pk").values_list("pk", flat=True))
 
 
 def _encode_ahead(batches: Sequence[Sequence[Window]], embedder: Embedder) -> None:

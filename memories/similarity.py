@@ -1,27 +1,58 @@
 """Live memories that say almost the same as a new one: shown to whoever wrote it, never merged on their own."""
 
-from difflib import SequenceMatcher
-from typing import Final
+from __future__ import annotations
 
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any, Final
+
+from django.db.models.functions import Left
+
+from memories.candidates import Filters, Meaning, Search, candidates
 from memories.models import Memory
 from memories.sql import load
 from memories.words import searchable, words_of
 
 ALIKE: Final = 0.8  # SequenceMatcher's ratio
+NEAR: Final = 0.75  # cosine; measured in docs/explanation/writing-well.md
 MOST: Final = 3
 COMPARED: Final = 1500  # characters of each text; the ratio takes quadratic time
 _WORDS: Final = 12
 
 
-def near_equal(memory: Memory) -> tuple[Memory, ...]:
-    """At most MOST of the scope's live memories, most alike first."""
+@dataclass(frozen=True, slots=True)
+class Similar:
+    """*likeness*: the cosine, or how much of the wording is shared where that is more; from 0 to 1."""
+
+    memory: Memory
+    likeness: float
+
+
+def near_equal(memory: Memory, meaning: Meaning | None = None) -> tuple[Similar, ...]:
+    """At most MOST of the scope's live memories, most alike first: by their words, and with *meaning* by that too."""
+    found = _by_words(memory)
+    if meaning:
+        found += _by_meaning(memory, meaning)
+    best: dict[object, Similar] = {}
+    for one in sorted(found, key=lambda one: -one.likeness):
+        best.setdefault(one.memory.pk, one)
+    return tuple(best.values())[:MOST]
+
+
+def _by_words(memory: Memory) -> list[Similar]:
     words = _telling_words(memory.content)
     if not words:
-        return ()
+        return []
     found = Memory.objects.raw(load("sharing_words"), {"memory": memory.pk, "scope": memory.scope_id, "words": words})
-    ratios = [(_ratio(memory.content, vars(other)["opening"]), other) for other in found]
-    alike = sorted((pair for pair in ratios if pair[0] >= ALIKE), key=lambda pair: -pair[0])
-    return tuple(other for _, other in alike[:MOST])
+    alike = [Similar(other, _ratio(memory.content, vars(other)["opening"])) for other in found]
+    return [one for one in alike if one.likeness >= ALIKE]
+
+
+def _by_meaning(memory: Memory, meaning: Meaning) -> list[Similar]:
+    found = candidates(Search(Filters([memory.scope_id]), meaning=meaning, pool=MOST + 1)).candidates
+    cosines: dict[Any, float] = {hit.id: hit.similarity for hit in found if hit.similarity and hit.similarity >= NEAR}
+    rows = Memory.objects.filter(pk__in=cosines.keys() - {memory.pk}).annotate(opening=Left("content", COMPARED))
+    return [Similar(row, cosines[row.pk]) for row in rows.defer("content", "verbatim")]
 
 
 def _telling_words(content: str) -> list[str]:

@@ -6,8 +6,10 @@ class ReflectionsConfig(AppConfig):
 
     def ready(self) -> None:
         from memories import doubts
-        from reflections import carrying
+        from memories.embedding_queue import first_embedded
+        from reflections import carrying, newcomers
         from reflections.models import Dispute
 
         doubts.register(Dispute.objects.doubted_among)
         carrying.register()
+        first_embedded.connect(newcomers.on_first_embedded, dispatch_uid="newcomers")

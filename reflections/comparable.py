@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from django.db import connection
+from django.db.models import Exists, OuterRef
 
-from memories.models import Memory, Scope
+from memories.models import Memory, Scope, Window
 from reflections.ladder import Pair
 from reflections.models import HygieneConfig
 from reflections.nearest import Near
@@ -29,7 +30,7 @@ class Comparable(NamedTuple):
 
 def comparable(scope: Scope, found: Sequence[Near], rule: HygieneConfig) -> Iterator[Comparable]:
     """Those of *found* whose memories are live still, in their order."""
-    pairs = list(_with_memories(found, rule))
+    pairs = list(with_memories(found, rule))
     shared: set[str] = set().union(*(names_shared(item.pair) for item in pairs if not item.is_near))
     common = widely_named(scope, shared)
     return (item for item in pairs if item.is_near or is_worth_asking(item.pair, widely_named=common))
@@ -44,11 +45,16 @@ def widely_named(scope: Scope, names: Collection[str]) -> set[str]:
         return {name for (name,) in cursor.fetchall()}
 
 
-def _with_memories(found: Sequence[Near], rule: HygieneConfig) -> Iterator[Comparable]:
+def with_memories(found: Sequence[Near], rule: HygieneConfig) -> Iterator[Comparable]:
+    """Those of *found* whose memories are live still. The ladder is told no cosine of a text of several windows, since
+    only its beginning was compared."""
     ids = {memory_id for near in found for memory_id in (near.subject, near.other)}
-    rows = Memory.objects.live().select_related("scope").prefetch_related("entities").in_bulk(ids)
+    further = Window.objects.filter(memory=OuterRef("pk"), position=1)
+    live = Memory.objects.live().annotate(goes_on=Exists(further))
+    rows = live.select_related("scope").prefetch_related("entities").in_bulk(ids)
     for near in found:
         if near.subject in rows and near.other in rows:
             one, another = rows[near.subject], rows[near.other]
-            pair = pair_of(one, another, cosine=near.cosine, known=False)
+            cosine = None if one.goes_on or another.goes_on else near.cosine
+            pair = pair_of(one, another, cosine=cosine, known=False)
             yield Comparable(near, one, another, pair, near.cosine >= rule.pair_cosine)

@@ -32,5 +32,6 @@ def thresholds(rule: HygieneConfig) -> Thresholds:
         supersedes=rule.supersedes_confidence,
         authority=rule.authority_confidence,
         provisional=rule.provisional_confidence,
+        same_words_cosine=rule.same_words_cosine,
         same_session_cosine=rule.same_session_cosine,
     )

@@ -10,8 +10,8 @@ from enum import StrEnum
 from typing import Final
 
 from memories.protection import PROTECTED_KINDS, PROVISIONAL
+from memories.sameness import adds_nothing, says_the_same
 from reflections.naming import named_apart
-from reflections.sameness import says_the_same
 
 
 class Relation(StrEnum):
@@ -40,6 +40,7 @@ class Reason(StrEnum):
     BOTH_PROVISIONAL = "the newer of two provisional notes"
     DUPLICATE = "the same statement twice"
     SAME_TEXT = "the same text twice"
+    ADDS_NOTHING = "a provisional note that adds nothing to an authoritative one"
     SUPERSEDES = "one replaces the other"
     CONTRADICTION = "they contradict each other"
     UNSURE = "the judge is not sure enough"
@@ -51,12 +52,14 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """Least confidences of a judge, and the cosine from which a session corrects itself."""
+    """Least confidences of a judge, and the cosines from which a provisional note may give way and a session corrects
+    itself."""
 
     duplicate: float = 0.90
     supersedes: float = 0.95
     authority: float = 0.2
     provisional: float = 0.4
+    same_words_cosine: float = 0.92
     same_session_cosine: float = 0.95
 
 
@@ -95,7 +98,8 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """``known``: the pair stands in the queue already, in whatever status."""
+    """``known``: the pair stands in the queue already, in whatever status. ``cosine``: of the two as wholes, None where
+    only parts of them were compared."""
 
     a: Side
     b: Side
@@ -153,6 +157,9 @@ def _of_two_projects(pair: Pair) -> bool:
 
 
 def _unjudged(pair: Pair, thresholds: Thresholds) -> Decision:
+    if (weaker := _swallowed(pair, thresholds)) is not None:
+        winner = pair.b if weaker is pair.a else pair.a
+        return _act(Action.SUPERSEDE, Reason.ADDS_NOTHING, "duplicate", winner, weaker)
     if says_the_same(pair.a.content, pair.b.content):
         winner, loser = _duplicate_winner(pair)
         return _act(Action.FORGET, Reason.SAME_TEXT, "duplicate", winner, loser)
@@ -160,6 +167,16 @@ def _unjudged(pair: Pair, thresholds: Thresholds) -> Decision:
         older, newer = pair.in_order
         return _act(Action.SUPERSEDE, Reason.SAME_SESSION, "supersedes", newer, older)
     return Decision(Action.JUDGE, Reason.NOT_JUDGED, "unjudged")
+
+
+def _swallowed(pair: Pair, thresholds: Thresholds) -> Side | None:
+    """The provisional one of the two, where it says no more than the authoritative one, word for word."""
+    provisional = [side for side in (pair.a, pair.b) if side.provenance == PROVISIONAL]
+    if len(provisional) != 1:
+        return None
+    near = pair.cosine is not None and pair.cosine >= thresholds.same_words_cosine
+    same = adds_nothing if near else says_the_same
+    return provisional[0] if same(pair.a.content, pair.b.content) else None
 
 
 def _corrects_itself(pair: Pair, thresholds: Thresholds) -> bool:

@@ -36,6 +36,7 @@ HYGIENE_LIMITS: Final = Limits(
         "pair_cosine_alike": _SHARE,
         "pair_candidates": Number(1, 20, whole=True),
         "pair_most": Number(1, 10000, whole=True),
+        "same_words_cosine": _SHARE,
         "same_session_cosine": _SHARE,
         "duplicate_confidence": _SHARE,
         "supersedes_confidence": _SHARE,

@@ -4,6 +4,7 @@ from dataclasses import asdict
 import pytest
 from django.test import Client, override_settings
 
+from memories import quick_meaning
 from memories.models import BriefingConfig, FusionConfig, FusionWeights, RankingConfig, ReinforcementConfig, Scope, User
 from memories.ranking import KIND_DEFAULTS
 from reflections.models import ReflectionConfig
@@ -47,6 +48,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.as_posix().endswith(LONG):
             item.add_marker(pytest.mark.long)
+
+
+@pytest.fixture(autouse=True)
+def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine may take its time to encode a text; what is answered must not depend on that."""
+    monkeypatch.setattr(quick_meaning, "SECONDS", 30.0)
 
 
 @pytest.fixture(autouse=True)

@@ -138,7 +138,10 @@ def remember_answer(remembered: Remembered) -> dict[str, Any]:
         "id": memory.pk,
         "scope": memory.scope.slug,
         "deduplicated": remembered.deduplicated,
-        "similar_existing": [{"id": row.pk, "headline": row.headline} for row in remembered.similar],
+        "similar_existing": [
+            {"id": one.memory.pk, "headline": one.memory.headline, "likeness": round(one.likeness, 3)}
+            for one in remembered.similar
+        ],
         "anchors": [],
         "notices": list(remembered.notices),
     }

@@ -179,8 +179,11 @@ class MemoryPage(Schema):
 
 
 class SimilarOut(Schema):
+    """``likeness`` from 0 to 1: the cosine, or how much of the wording is shared where that is more."""
+
     id: UUID
     headline: str
+    likeness: float
 
 
 class RememberOut(Schema):

@@ -8,8 +8,9 @@ from django.conf import settings
 from django.db import DatabaseError, transaction
 from django.utils import timezone
 
-from memories import entities, similarity, windows
+from memories import entities, quick_meaning, similarity, windows
 from memories.access import Actor
+from memories.candidates import Meaning
 from memories.controls import cleaned, notices_of
 from memories.errors import Conflict
 from memories.models import Memory, Provenance, Scope
@@ -19,7 +20,9 @@ from memories.services.links import create_links
 from memories.services.signals import note_links
 from memories.services.validation import Draft, check_draft, check_entity_count
 from memories.services.writing import require_scope, take_turns, writing
+from memories.similarity import Similar
 from memories.tasks import ring_for
+from zeromemory.embedding import EmbedderError
 
 logger = logging.getLogger(__name__)
 
@@ -29,11 +32,11 @@ _LEFT_ALONE: Final = ("pinned", "source", "verbatim", "valid_from", "valid_until
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """``similar``: up to three live memories of the scope that say almost the same."""
+    """``similar``: up to three live memories of the scope that say almost the same, most alike first."""
 
     memory: Memory
     deduplicated: bool
-    similar: tuple[Memory, ...] = ()
+    similar: tuple[Similar, ...] = ()
     notices: tuple[str, ...] = ()
 
 
@@ -56,23 +59,28 @@ def remember(*, actor: Actor, scope: Scope, content: str, ring: bool = True, **a
     remembered = replace(remembered, notices=(*notices_of(asked), *remembered.notices))
     if not ring or remembered.deduplicated:
         return remembered
-    return replace(remembered, similar=_similar(remembered.memory), notices=(*remembered.notices, *_notices()))
+    similar, notices = _similar(remembered.memory)
+    return replace(remembered, similar=similar, notices=(*remembered.notices, *notices))
 
 
-def _similar(memory: Memory) -> tuple[Memory, ...]:
-    """The memory is written by now, so a search that fails must not be taken for a write that failed."""
+def _similar(memory: Memory) -> tuple[tuple[Similar, ...], tuple[str, ...]]:
+    """With notices. The memory is written by now, so a search that fails must not be taken for a write that failed."""
     try:
         with transaction.atomic():
-            return similarity.near_equal(memory)
+            meaning, notices = _meaning(memory)
+            return similarity.near_equal(memory, meaning), notices
     except DatabaseError:
         logger.exception("Memories that resemble %s were not found", memory.pk)
-        return ()
+        return (), ()
 
 
-def _notices() -> tuple[str, ...]:
+def _meaning(memory: Memory) -> tuple[Meaning | None, tuple[str, ...]]:
     if settings.EMBEDDER == "none":
-        return ("No embedder is configured, so this memory is found by its words alone.",)
-    return ()
+        return None, ("No embedder is configured, so this memory is found by its words alone.",)
+    try:
+        return quick_meaning.meaning_of(memory.content[: similarity.COMPARED]), ()
+    except EmbedderError as error:
+        return None, (f"Similar memories were sought by words only: {error}",)
 
 
 def _written(actor: Actor, scope: Scope, draft: Draft) -> Remembered:

@@ -19,6 +19,7 @@ from zeromemory.lib.unseen import is_blank
 
 MOST_BYTES: Final = 4 * 1024 * 1024
 MOST_ENTITIES = MOST_LINKS = 100
+MOST_REPLACED = 10  # by one new memory
 CLOCK_SKEW: Final = timedelta(seconds=5)
 LENGTHS: Final = {
     "source": 2000,
@@ -68,6 +69,7 @@ def check_draft(draft: Draft) -> None:
         check_line(getattr(draft, field), field)
     check_entities(draft.entities)
     check_links(draft.links)
+    _check_replaced(draft.links)
     check_learned(draft.created_at, "created_at")
     check_learned(draft.newest_source_at, "newest_source_at")
     check_validity(draft.valid_from, draft.valid_until)
@@ -143,6 +145,16 @@ def check_links(links: Sequence[LinkSpec]) -> None:
         raise ValidationFailed(f"Give at most {MOST_LINKS} links.", field="links")
     for spec in links:
         check_link_type(spec.type)
+
+
+def _check_replaced(links: Sequence[LinkSpec]) -> None:
+    replaced = {str(spec.target) for spec in links if spec.type == Link.Type.SUPERSEDES}
+    if len(replaced) > MOST_REPLACED:
+        raise ValidationFailed(
+            f"A memory supersedes at most {MOST_REPLACED} others when it is written. Link the rest afterwards, or "
+            "forget them.",
+            field="links",
+        )
 
 
 def check_link_type(type: str) -> None:

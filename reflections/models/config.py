@@ -59,6 +59,9 @@ class HygieneConfig(SingleRow):
     pair_most = models.PositiveSmallIntegerField(
         default=100, help_text="Pair scan: pairs left for a person in one run."
     )
+    same_words_cosine = models.FloatField(
+        default=0.92, help_text="From here on a provisional note that adds nothing gives way by itself."
+    )
     same_session_cosine = models.FloatField(default=0.95, help_text="From here on a session corrects itself.")
     duplicate_confidence = models.FloatField(default=0.90, help_text="From here on a duplicate is forgotten by itself.")
     supersedes_confidence = models.FloatField(default=0.95, help_text="From here on one replaces the other by itself.")
@@ -102,6 +105,7 @@ class HygieneConfig(SingleRow):
                 & Q(loop_cosine__gte=0, loop_cosine__lte=1)
                 & Q(duplicate_confidence__gte=0, duplicate_confidence__lte=1)
                 & Q(supersedes_confidence__gte=0, supersedes_confidence__lte=1)
+                & Q(same_words_cosine__gte=0, same_words_cosine__lte=1)
                 & Q(same_session_cosine__gte=0, same_session_cosine__lte=1)
                 & Q(authority_confidence__gte=0, authority_confidence__lte=1)
                 & Q(provisional_confidence__gte=0, provisional_confidence__lte=1)

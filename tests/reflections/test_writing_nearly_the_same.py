@@ -69,8 +69,8 @@ def test_a_weaker_provisional_note_of_the_same_words_is_swallowed_by_the_next_sc
     rows = {text: written(owner, scope, text, **given).memory for text, given in texts[:: 1 if weaker_first else -1]}
     scan(scope)
     assert cosine() >= 0.92
-    assert (fresh(rows[IN_OTHER_LETTERS]).state, fresh(rows[ALLOWED]).state) == ("invalidated", "live")
-    assert Dispute.objects.get().resolution == "forgot"
+    assert (fresh(rows[IN_OTHER_LETTERS]).superseded_by, fresh(rows[ALLOWED]).state) == (rows[ALLOWED], "live")
+    assert Dispute.objects.get().resolution == "superseded"
 
 
 @pytest.mark.behaviour("Z49")

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memories.sameness import says_the_same
 from reflections.ladder import Action, Decision, Pair, Relation, Side, Thresholds, Verdict, decide
-from reflections.sameness import says_the_same
 
 DAY = datetime(2026, 3, 1, tzinfo=UTC)
 OLD = Side(id="old", content="The API listens on port 8080.", created_at=DAY)
@@ -201,7 +201,7 @@ def test_the_same_text_is_a_duplicate_without_a_judge():
     same = {"content": "the API listens on port  9090"}
     assert brief(decided(old=same)) == ("forget", "duplicate", "new", "old")
     assert brief(decided(old=same | {"provenance": 2})) == ("forget", "duplicate", "old", "new")
-    assert brief(decided(old=same, new={"provenance": 0})) == ("forget", "duplicate", "old", "new")
+    assert brief(decided(old=same, new={"provenance": 0})) == ("supersede", "duplicate", "old", "new")
     assert brief(decided(old=same | {"kind": "decision"})) == ("queue", "duplicate", "new", "old")
 
 

@@ -79,7 +79,7 @@ def remember(
     )
     answer = answers.remember_answer(remembered)
     did = "It was there already" if remembered.deduplicated else "Remembered"
-    alike = [({"id": one["id"]}, one["headline"]) for one in answer["similar_existing"]]
+    alike = [({"id": one["id"], "likeness": one["likeness"]}, one["headline"]) for one in answer["similar_existing"]]
     said = f"{did}: {answer['id']} in {answer['scope']}.{wording.listed(answer['notices'])}"
     return Said(answer, wording.quoted(f"{said}\nThese say almost the same:" if alike else said, alike))
 

@@ -27,7 +27,7 @@ def side_of(memory: Memory) -> Side:
         kind=memory.kind,
         provenance=memory.provenance,
         pinned=memory.pinned,
-        session=memory.session,
+        session=_session_of(memory),
         project=_project_of(memory),
         entities=frozenset(entity.canonical for entity in memory.entities.all()),
         valid_from=memory.valid_from,
@@ -39,6 +39,11 @@ def in_order(one: Memory, another: Memory) -> tuple[Memory, Memory]:
     """The older and the newer one."""
     older, newer = sorted((one, another), key=lambda memory: (memory.created_at, str(memory.pk)))
     return older, newer
+
+
+def _session_of(memory: Memory) -> str:
+    """Two people may name their sessions alike."""
+    return f"{memory.author_id}:{memory.session}" if memory.session else ""
 
 
 def _project_of(memory: Memory) -> str:

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections import deque
 from typing import Final
 
 # What sets off a statement without changing it. Not "?", "!" before a word, signs and operators: those change it.
@@ -10,6 +11,10 @@ _CLOSING: Final = "\"'”’“»)]`.,;:!…"
 _DASHES: Final = frozenset("–—")
 _APOSTROPHE: Final = str.maketrans("’", "'")
 _ACCENTED: Final = re.compile("([A-Za-z])[\u0300-\u036f]+")
+# Whatever else differs can turn a sentence round: "not", "before", "optional", a number.
+_ARTICLES: Final = frozenset({"a", "an", "the"})
+_OPENERS: Final = frozenset({"please", "note", "remember", "that"})
+_BULLETS: Final = frozenset({"-", "*", "•"})
 _NAMED: Final = re.compile(r"[a-z][A-Z]|\w[_/\\]\w")
 
 
@@ -19,6 +24,25 @@ def says_the_same(one: str, another: str) -> bool:
     Numbers, signs, negations and the spelling of identifiers (``userId``) have to be equal.
     """
     return _bare_words(one) == _bare_words(another)
+
+
+def adds_nothing(one: str, another: str) -> bool:
+    """True when the two are the same words in the same order but for articles, a bullet and "please note that"."""
+    return _telling_words(one) == _telling_words(another)
+
+
+def _telling_words(text: str) -> list[str]:
+    words = deque(text.translate(_APOSTROPHE).split())
+    while words and (words[0] in _BULLETS or _bare(words[0]) in _OPENERS):
+        words.popleft()
+    telling = [word for place, word in enumerate(words) if not _is_article(word, first=place == 0)]
+    return _bare_words(" ".join(telling))
+
+
+def _is_article(word: str, *, first: bool) -> bool:
+    """The A of "plan A" is none."""
+    bare = _bare(word)
+    return bare in _ARTICLES and (first or bare != "a" or "a" in word)
 
 
 def _bare_words(text: str) -> list[str]:
