@@ -5,6 +5,7 @@ from memories.models.config import ConfigVersion, FusionConfig, FusionWeights, R
 from memories.models.embedders import EmbedderChange
 from memories.models.graph import Entity, Link, MemoryEntity
 from memories.models.memory import Embedding, Kind, Memory, Provenance, Window
+from memories.models.oauth import OAuthClient, OAuthCode, OAuthGrant
 from memories.models.people import SignInLink, User
 from memories.models.scopes import Membership, Role, Scope, Token
 from memories.models.signals import Reinforcement, Surfacing, UsageEvent
@@ -25,6 +26,9 @@ __all__ = [
     "Membership",
     "Memory",
     "MemoryEntity",
+    "OAuthClient",
+    "OAuthCode",
+    "OAuthGrant",
     "Provenance",
     "RankingConfig",
     "RecallActivity",

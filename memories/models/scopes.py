@@ -70,6 +70,9 @@ class Token(models.Model):
     can_write = models.BooleanField(default=True)
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField(null=True, blank=True)
+    renewable_until = models.DateTimeField(
+        null=True, blank=True, help_text="Until then, whoever connected with it may have its secret exchanged."
+    )
     last_used_at = models.DateTimeField(null=True, blank=True)
     first_write_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
@@ -96,5 +99,10 @@ class Token(models.Model):
         return self.expires_at is not None and self.expires_at <= timezone.now()
 
     @property
+    def is_renewable(self) -> bool:
+        return self.revoked_at is None and self.renewable_until is not None and self.renewable_until > timezone.now()
+
+    @property
     def is_in_force(self) -> bool:
-        return self.revoked_at is None and not self.is_expired
+        """Whether it acts, or will once it is renewed: between two renewals a connected agent is still connected."""
+        return self.is_renewable or (self.revoked_at is None and not self.is_expired)

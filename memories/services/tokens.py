@@ -39,19 +39,20 @@ def create_token(
 ) -> tuple[Token, str]:
     """The token of *actor*'s person and its secret. Raises ValidationFailed, and NotFound for a foreign scope."""
     name = name.strip()
-    _check(name, scopes, expires_at)
-    if can_adjudicate and not can_write:
-        raise ValidationFailed(
-            "A token that settles disputes has to write. Allow both or neither.", field="can_adjudicate"
-        )
-    if any(scope.pk not in actor.readable for scope in scopes):
-        raise NotFound("There is no such scope here. Check its name.", field="scopes")
-    secret = PREFIX + secrets.token_urlsafe(32)
+    check_token(
+        actor=actor,
+        name=name,
+        scopes=scopes,
+        can_write=can_write,
+        can_adjudicate=can_adjudicate,
+        expires_at=expires_at,
+    )
+    secret = new_secret()
     token = Token.objects.create(
         user=actor.user,
         name=name,
-        secret_sha256=_digest(secret),
-        hint=secret[: len(PREFIX) + 5],
+        secret_sha256=digest(secret),
+        hint=hint_of(secret),
         can_write=can_write,
         can_adjudicate=can_adjudicate,
         expires_at=expires_at,
@@ -69,7 +70,16 @@ def create_token(
     return token, secret
 
 
-def _check(name: str, scopes: Collection[Scope], expires_at: datetime | None) -> None:
+def check_token(
+    *,
+    actor: Actor,
+    name: str,
+    scopes: Collection[Scope],
+    can_write: bool,
+    can_adjudicate: bool,
+    expires_at: datetime | None = None,
+) -> None:
+    """What ``create_token`` would refuse, before there is anything to create."""
     if not name or len(name) > NAME_LENGTH or "\x00" in name:
         raise ValidationFailed(f"Give the token a name of 1 to {NAME_LENGTH} characters.", field="name")
     refuse_secrets(name, "name")
@@ -77,6 +87,20 @@ def _check(name: str, scopes: Collection[Scope], expires_at: datetime | None) ->
         raise ValidationFailed("Choose at least one scope: a token reaches nothing beyond them.", field="scopes")
     if expires_at and expires_at <= timezone.now():
         raise ValidationFailed("The token would have expired already. Choose a later date.", field="expires_at")
+    if can_adjudicate and not can_write:
+        raise ValidationFailed(
+            "A token that settles disputes has to write. Allow both or neither.", field="can_adjudicate"
+        )
+    if any(scope.pk not in actor.readable for scope in scopes):
+        raise NotFound("There is no such scope here. Check its name.", field="scopes")
+
+
+def new_secret() -> str:
+    return PREFIX + secrets.token_urlsafe(32)
+
+
+def hint_of(secret: str) -> str:
+    return secret[: len(PREFIX) + 5]
 
 
 def authenticate(secret: str) -> tuple[Token, Roles] | None:
@@ -84,7 +108,7 @@ def authenticate(secret: str) -> tuple[Token, Roles] | None:
     that person's role in each scope the token reaches. In one round trip, because every call begins with it."""
     now = timezone.now()
     with connection.cursor() as cursor:
-        cursor.execute(load("authenticate"), {"digest": _digest(secret), "now": now})
+        cursor.execute(load("authenticate"), {"digest": digest(secret), "now": now})
         row = cursor.fetchone()
         names = [column.name for column in cursor.description]
     if row is None:
@@ -120,5 +144,5 @@ def revoke(*, actor: Actor, token: Token) -> None:
         audit.record(actor=actor, action="revoke_token", subject=token)
 
 
-def _digest(secret: str) -> str:
+def digest(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,145 @@
+"""Programs that register themselves to ask for access (RFC 7591), and the addresses people are sent back to.
+
+Whoever reaches the door may register. So little is kept, what is kept is small, one network address registers seldom,
+and of those that nobody ever allowed anything the oldest make room.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import uuid
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Final
+from urllib.parse import SplitResult, urlsplit
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.crypto import salted_hmac
+
+from memories.errors import Conflict, ValidationFailed
+from memories.guard import refuse_secrets
+from memories.models import OAuthClient
+from memories.services import audit
+from memories.services.tokens import NAME_LENGTH
+
+MOST_ADDRESSES: Final = 10  # of one client
+ADDRESS_LENGTH: Final = 2000
+MOST_IN_AN_HOUR: Final = 20  # registrations from one network address
+MOST_NEVER_ALLOWED: Final = 500
+NEVER_ALLOWED_FOR: Final = timedelta(days=1)
+LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
+LABEL: Final = "open registration"
+
+
+class TooManyRegistrations(Conflict):
+    code, status = "too_many_registrations", 429
+
+
+@transaction.atomic
+def register(*, client_id: uuid.UUID, name: str, redirect_uris: Sequence[str], address: str) -> OAuthClient:
+    """The client as it is from now on. *address* is the network address it came from.
+
+    Raises ValidationFailed, with ``redirect_uris`` or ``name`` to blame, and TooManyRegistrations.
+    """
+    name = name.strip()
+    _check_name(name)
+    _check_addresses(redirect_uris)
+    came_from = _came_from(address)
+    _check_rate(came_from)
+    pruned = _make_room()
+    client = OAuthClient.objects.create(
+        id=client_id, name=name, redirect_uris=list(redirect_uris), registered_from=came_from
+    )
+    audit.record(actor=None, label=LABEL, action="register_client", subject=client, pruned=pruned)
+    return client
+
+
+def _check_name(name: str) -> None:
+    if len(name) > NAME_LENGTH or "\x00" in name:
+        raise ValidationFailed(f"client_name has at most {NAME_LENGTH} characters, none of them NUL.", field="name")
+    refuse_secrets(name, "name")
+
+
+def _check_addresses(addresses: Sequence[str]) -> None:
+    if not 1 <= len(addresses) <= MOST_ADDRESSES:
+        raise ValidationFailed(f"Name 1 to {MOST_ADDRESSES} redirect_uris.", field="redirect_uris")
+    for address in addresses:
+        if problem := problem_of_address(address):
+            raise ValidationFailed(problem, field="redirect_uris")
+        refuse_secrets(address, "redirect_uris")
+
+
+def problem_of_address(address: str) -> str:
+    """Why people cannot be sent back to *address*; empty where they can."""
+    try:
+        parts = urlsplit(address)
+        host = parts.hostname
+        parts.port  # noqa: B018  raises for a port that is none
+    except ValueError:
+        return "A redirect URI is not an address."
+    if len(address) > ADDRESS_LENGTH or not address.isprintable():
+        return f"A redirect URI has at most {ADDRESS_LENGTH} characters, all of them printable."
+    if not host or not (parts.scheme == "https" or _is_loopback(parts)):
+        return "A redirect URI begins with https://, or with http:// and a loopback host: 127.0.0.1, [::1], localhost."
+    if "#" in address or "@" in parts.netloc:
+        return "A redirect URI has no fragment and no user name."
+    return ""
+
+
+def is_registered(address: str, client: OAuthClient) -> bool:
+    """Whether *address* is one of the client's: the same, or on loopback the same at any port (RFC 8252, 7.3)."""
+    return any(_place(address) == _place(kept) for kept in client.redirect_uris)
+
+
+def _place(address: str) -> tuple[str, str | None, int | None, str, str, str]:
+    parts = urlsplit(address)
+    port = None if _is_loopback(parts) else parts.port
+    return parts.scheme, parts.hostname, port, parts.path or "/", parts.query, parts.fragment
+
+
+def _is_loopback(parts: SplitResult) -> bool:
+    return parts.scheme == "http" and parts.hostname in LOOPBACK
+
+
+def is_on_this_computer(address: str) -> bool:
+    return urlsplit(address).hostname in LOOPBACK
+
+
+def host_of(address: str) -> str:
+    return urlsplit(address).netloc
+
+
+def client_with(client_id: str) -> OAuthClient | None:
+    try:
+        return OAuthClient.objects.filter(pk=uuid.UUID(client_id)).first()
+    except ValueError:
+        return None
+
+
+# Bounds --------------------------------------------------------------------------------------
+
+
+def _came_from(address: str) -> str:
+    """Told apart without being kept. Of IPv6 the network, because every machine has a whole one to itself."""
+    try:
+        known = ipaddress.ip_address(address)
+    except ValueError:
+        known = None
+    if isinstance(known, ipaddress.IPv6Address) and known.ipv4_mapped is None:
+        address = str(ipaddress.ip_network((known, 64), strict=False))
+    return salted_hmac("memories.oauth.address", address, algorithm="sha256").hexdigest()
+
+
+def _check_rate(came_from: str) -> None:
+    since = timezone.now() - timedelta(hours=1)
+    if OAuthClient.objects.filter(registered_from=came_from, created_at__gt=since).count() >= MOST_IN_AN_HOUR:
+        raise TooManyRegistrations(f"At most {MOST_IN_AN_HOUR} clients an hour register from one place. Try later.")
+
+
+def _make_room() -> int:
+    """How many clients were forgotten: what nobody allowed anything for a day, and the oldest of too many."""
+    idle = OAuthClient.objects.filter(allowed_at=None)
+    too_old = idle.filter(created_at__lt=timezone.now() - NEVER_ALLOWED_FOR).delete()[0]
+    too_many = list(idle.order_by("-created_at").values_list("pk", flat=True)[MOST_NEVER_ALLOWED - 1 :])
+    return too_old + idle.filter(pk__in=too_many).delete()[0]
