@@ -1,10 +1,11 @@
 from django.urls import URLPattern, path
 
 from memories import people_views
-from memories.views import account, browse, bulk, detail, embedder, ranking, scopes, tokens, verifying, writing
+from memories.views import account, browse, bulk, connect, detail, embedder, ranking, scopes, tokens, verifying, writing
 
 urlpatterns: list[URLPattern] = [
     path("choose-password/", people_views.choose_password, name="choose_password"),
+    path("connect/", connect.connect, name="connect"),
     path("memories/", browse.memory_list, name="memory_list"),
     path("memories/bulk/", bulk.memory_bulk, name="memory_bulk"),
     path("memories/bulk/<uuid:operation_id>/", bulk.memory_bulk_done, name="memory_bulk_done"),

@@ -32,9 +32,9 @@ WATCHED_FOR: Final = timedelta(hours=1)
 @never_cache
 def token_list(request: HttpRequest) -> HttpResponse:
     actor = actor_for_request(request)
-    mine = Token.objects.filter(user=actor.user).prefetch_related("scopes__owner").order_by("-created_at", "-pk")
+    mine = Token.objects.filter(user=actor.user).select_related("grant__client").prefetch_related("scopes__owner")
     names = scope_names(readable_scopes(actor))
-    rows = [_row(token, names) for token in mine]
+    rows = [_row(token, names) for token in mine.order_by("-created_at", "-pk")]
     context = {
         "in_force": [row for row in rows if row["in_force"]],
         "ended": [row for row in rows if not row["in_force"]],
@@ -48,6 +48,7 @@ def _row(token: Token, names: dict[int, str]) -> dict[str, Any]:
     reached = [names[scope.pk] for scope in token.scopes.all() if scope.pk in names]
     return {
         "token": token,
+        "grant": getattr(token, "grant", None),
         "in_force": in_force,
         "expired": token.is_expired,
         "scopes": ", ".join(sorted(reached)),

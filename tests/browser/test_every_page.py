@@ -27,6 +27,7 @@ SIZES = pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "phone"])
 PAGES: dict[str, Callable[[SimpleNamespace], dict[str, Any]]] = {
     "activity": lambda rows: {},
     "briefing_page": lambda rows: {},
+    "connect": lambda rows: {},
     "evaluation_list": lambda rows: {},
     "evaluation_run": lambda rows: {"evaluation_id": make_run().pk},
     "embedder_page": lambda rows: {},
