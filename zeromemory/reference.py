@@ -115,6 +115,8 @@ def _protocol() -> Iterator[str]:
     yield "Streamable HTTP at `/mcp`, without a session and with `Authorization: Bearer <token>` in every request, or"
     yield "`manage.py mcp_stdio` on the same machine. Every answer has a structure and words; what stands between marks"
     yield "in the words is stored text. What is refused begins with its code: `not_found: …`."
+    yield "A client without a token is answered 401 with `WWW-Authenticate: Bearer resource_metadata=…`, from which it"
+    yield "finds its way through OAuth 2.1: `/register`, `/authorize`, `/token` and `/revoke`."
     yield "[How to connect](../how-to/connect-an-agent.md).\n"
     for tool in server._tool_manager.list_tools():
         yield from _tool(tool)

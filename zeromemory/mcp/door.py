@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Final
 
 from django.conf import settings
 from django.db import OperationalError
@@ -14,9 +13,9 @@ from memories.access import Actor
 from memories.errors import ZeroMemoryError
 from memories.services import tokens
 from zeromemory.mcp.calling import ACTOR_KEY, BUSY, in_thread
+from zeromemory.mcp.oauth_door import DOOR as PATH
+from zeromemory.mcp.oauth_door import PATHS, OAuthDoor, challenge
 from zeromemory.mcp.server import build
-
-PATH: Final = "/mcp"
 
 
 class Gate:
@@ -37,7 +36,7 @@ class Gate:
             await _refuse(send, error.status, error.code, error.message)
             return
         if actor is None:
-            await _refuse(send, 401, "unauthorized", tokens.NONE_VALID)
+            await _refuse(send, 401, "unauthorized", tokens.NONE_VALID, challenge=challenge(scope))
             return
         if scope["method"] != "POST":  # GET would hold a stream open that never says anything: there is no session
             await _refuse(send, 405, "method_not_allowed", "Use POST here: there is no session to listen to or end.")
@@ -49,11 +48,11 @@ def _actor(kind: str, secret: str, agent: str) -> Actor | None:
     return tokens.actor_with(secret, agent=tokens.agent_called(agent)) if kind.lower() == "bearer" else None
 
 
-async def _refuse(send: Send, status: int, code: str, message: str) -> None:
+async def _refuse(send: Send, status: int, code: str, message: str, *, challenge: str = "") -> None:
     body = json.dumps({"code": code, "message": message}).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    if status == 401:
-        headers.append((b"www-authenticate", b"Bearer"))
+    if challenge:
+        headers.append((b"www-authenticate", challenge.encode()))
     if status == 405:
         headers.append((b"allow", b"POST"))
     await send({"type": "http.response.start", "status": status, "headers": headers})
@@ -61,21 +60,25 @@ async def _refuse(send: Send, status: int, code: str, message: str) -> None:
 
 
 def with_door(django: ASGIApp) -> ASGIApp:
-    """*django* with the protocol at PATH beside it. The server's lifespan opens and closes the protocol."""
+    """*django* with the protocol at PATH beside it, and at PATHS the way to a token for whoever has none. The server's
+    lifespan opens and closes the protocol."""
+    hosts = _hosts()
     protocol = build().streamable_http_app(
         streamable_http_path=PATH,
         json_response=True,
         stateless_http=True,
         max_request_body_size=settings.DATA_UPLOAD_MAX_MEMORY_SIZE,  # as over REST
-        transport_security=_hosts(),
+        transport_security=hosts,
     )
-    gate = Gate(protocol)
+    gate, oauth = Gate(protocol), OAuthDoor(hosts)
 
     async def application(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await protocol(scope, receive, send)
         elif scope["type"] == "http" and scope["path"].rstrip("/") == PATH:
             await gate({**scope, "path": PATH, "raw_path": PATH.encode()}, receive, send)
+        elif scope["type"] == "http" and scope["path"] in PATHS:
+            await oauth(scope, receive, send)
         else:
             await django(scope, receive, send)
 

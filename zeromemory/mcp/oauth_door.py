@@ -1,0 +1,133 @@
+"""Where clients find out how to be let in (RFC 9728, RFC 8414), and the endpoints they find.
+
+The handlers are the SDK's. They want to know their own address, which is the one a request came to: there is a set of
+them for each.
+"""
+
+from __future__ import annotations
+
+import functools
+import io
+from typing import Final
+from urllib.parse import urlsplit
+
+from django.core.exceptions import DisallowedHost
+from django.core.handlers.asgi import ASGIRequest
+from django.db import OperationalError
+from mcp.server.auth.handlers.metadata import MetadataHandler
+from mcp.server.auth.handlers.revoke import RevocationHandler
+from mcp.server.auth.middleware.client_auth import ClientAuthenticator
+from mcp.server.auth.routes import (
+    AUTHORIZATION_PATH,
+    REGISTRATION_PATH,
+    REVOCATION_PATH,
+    TOKEN_PATH,
+    build_metadata,
+    create_auth_routes,
+    create_protected_resource_routes,
+)
+from mcp.server.auth.settings import ClientRegistrationOptions, RevocationOptions
+from mcp.server.transport_security import (
+    RequestBodyLimitMiddleware,
+    TransportSecurityMiddleware,
+    TransportSecuritySettings,
+)
+from pydantic import AnyHttpUrl, ConfigDict, TypeAdapter
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from memories.services.oauth_asking import READ, WRITE
+from memories.services.oauth_clients import LOOPBACK, TooManyRegistrations
+from zeromemory.mcp.calling import BUSY
+from zeromemory.mcp.oauth import Provider, network_address
+
+DOOR: Final = "/mcp"
+ABOUT_US: Final = "/.well-known/oauth-authorization-server"
+ABOUT_THE_DOOR: Final = f"/.well-known/oauth-protected-resource{DOOR}"
+PATHS: Final = frozenset({AUTHORIZATION_PATH, TOKEN_PATH, REGISTRATION_PATH, REVOCATION_PATH, ABOUT_US, ABOUT_THE_DOOR})
+LARGEST_BODY: Final = 64 * 1024  # bytes
+NOT_HERE: Final = (
+    "Agents ask for access by themselves only over https, or on this machine over localhost. Create a token instead."
+)
+_ADDRESS: Final = TypeAdapter(AnyHttpUrl, config=ConfigDict(url_preserve_empty_path=True))
+
+
+class OAuthDoor:
+    """Answers at PATHS, to the hosts and the origins that the door itself answers to."""
+
+    def __init__(self, hosts: TransportSecuritySettings) -> None:
+        self.wall = TransportSecurityMiddleware(hosts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        refusal = await self.wall.validate_request(Request(scope))
+        if refusal is not None:
+            await refusal(scope, receive, send)
+            return
+        address = own_address(scope)
+        if address is None:
+            await JSONResponse({"code": "not_found", "message": NOT_HERE}, 404)(scope, receive, send)
+            return
+        network_address.set(scope["client"][0] if scope.get("client") else "")
+        await endpoints(address)(scope, receive, send)
+
+
+def own_address(scope: Scope) -> str | None:
+    """``https://host``, by the rules that the pages go by; None where a code or a token would travel in the open."""
+    request = ASGIRequest(scope, io.BytesIO())  # type: ignore[arg-type]  # Django types a scope as dict
+    try:
+        address = f"{request.scheme}://{request.get_host().lower()}"
+    except DisallowedHost:
+        return None
+    is_safe = request.scheme == "https" or urlsplit(address).hostname in LOOPBACK
+    return address if is_safe else None
+
+
+def challenge(scope: Scope) -> str:
+    """What a refusal of the door says about how to be let in."""
+    address = own_address(scope)
+    return f'Bearer resource_metadata="{address}{ABOUT_THE_DOOR}"' if address else "Bearer"
+
+
+@functools.lru_cache(maxsize=32)
+def endpoints(address: str) -> ASGIApp:
+    issuer, resource = _ADDRESS.validate_python(address), _ADDRESS.validate_python(address + DOOR)
+    provider = Provider(issuer=address, resource=address + DOOR)
+    registration, revocation = ClientRegistrationOptions(enabled=True), RevocationOptions(enabled=True)
+    about_us = build_metadata(issuer, None, registration, revocation)
+    about_us.token_endpoint_auth_methods_supported = ["none"]
+    about_us.revocation_endpoint_auth_methods_supported = ["none"]
+    revoke = PublicRevocation(provider, ClientAuthenticator(provider))
+    routes = [
+        Route(ABOUT_US, MetadataHandler(about_us).handle),
+        Route(REVOCATION_PATH, revoke.handle, methods=["POST"]),
+        *create_auth_routes(provider, issuer, None, registration, revocation),
+        *create_protected_resource_routes(resource, [issuer], [READ, WRITE], "Zero Memory"),
+    ]
+    faults = {TooManyRegistrations: _too_many, OperationalError: _busy}
+    return RequestBodyLimitMiddleware(Starlette(routes=routes, exception_handlers=faults), LARGEST_BODY)
+
+
+class PublicRevocation(RevocationHandler):
+    """The SDK's handler wants the field of a client's secret, which a public client has none for."""
+
+    async def handle(self, request: Request) -> Response:
+        body = await request.body()
+
+        async def receive() -> Message:
+            return {"type": "http.request", "body": body + b"&client_secret=", "more_body": False}
+
+        return await super().handle(Request(request.scope, receive))
+
+
+def _too_many(request: Request, error: Exception) -> Response:
+    assert isinstance(error, TooManyRegistrations)
+    told = {"error": "temporarily_unavailable", "error_description": error.message}
+    return JSONResponse(told, error.status, {"Retry-After": "3600"})
+
+
+def _busy(request: Request, error: Exception) -> Response:
+    told = {"error": "temporarily_unavailable", "error_description": BUSY}
+    return JSONResponse(told, 503, {"Retry-After": "5"})
