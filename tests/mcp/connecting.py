@@ -163,10 +163,8 @@ class ByHand:
         return str(httpx.URL(f"{self.root}/authorize", params=sent))
 
     def fetch(self, code: str, **overrides: str) -> httpx.Response:
-        return self.post(
-            "token", grant_type="authorization_code", code=code, redirect_uri=BACK, code_verifier=self.verifier,
-            **overrides,
-        )  # fmt: skip
+        sent = {"grant_type": "authorization_code", "code": code, "redirect_uri": BACK, "code_verifier": self.verifier}
+        return self.post("token", **sent | overrides)
 
     def renew(self, refresh: str, **overrides: str) -> httpx.Response:
         return self.post("token", grant_type="refresh_token", refresh_token=refresh, **overrides)
