@@ -32,6 +32,38 @@ def set_ups(url: str, secret: str) -> list[SetUp]:
     ]
 
 
+def hooks(base: str, script: str, secret: str) -> list[SetUp]:
+    """How a session is briefed by itself, and `remember:` lines are kept: where each agent looks for its hooks. The
+    store is at *base*, the script is downloaded from *script*."""
+    shell = f"export ZEROMEMORY_URL={shlex.quote(base)}\nexport {VARIABLE}={shlex.quote(secret)}"
+    known = {"env": {"ZEROMEMORY_URL": base, VARIABLE: secret}}
+    grouped = {"hooks": {event: [{"hooks": [_RUN]}] for event in _EVENTS}}
+    flat = {"hooks": {event: [_RUN] for event in _EVENTS}}
+    cursor = {
+        "version": 1,
+        "hooks": {event: [{"command": _COMMAND}] for event in ("sessionStart", "beforeSubmitPrompt")},
+    }
+    return [
+        SetUp("hook-script", "The script", "In a terminal, once", _download(script)),
+        SetUp("hook-claude", "Claude Code", "In ~/.claude/settings.json", _json(known | grouped)),
+        SetUp("hook-cursor", "Cursor", f"In ~/.cursor/hooks.json, {_BESIDE}", _json(cursor)),
+        SetUp("hook-codex", "Codex", f"In ~/.codex/hooks.json, {_BESIDE}", _json(grouped)),
+        SetUp("hook-vscode", "VS Code", f"In .github/hooks/zero-memory.json, {_BESIDE}", _json(flat)),
+        SetUp("hook-shell", "The two variables", "In the profile of your shell, for all but Claude Code", shell),
+    ]
+
+
+_PLACE = "~/.zero-memory"
+_COMMAND = f"python3 {_PLACE}/hook.py"
+_RUN = {"type": "command", "command": _COMMAND, "timeout": 5}
+_EVENTS = ("SessionStart", "UserPromptSubmit", "Stop")
+_BESIDE = "with the two variables in the environment"
+
+
+def _download(script: str) -> str:
+    return f"mkdir -p {_PLACE} && curl -fsS {shlex.quote(script)} -o {_PLACE}/hook.py"
+
+
 def _claude(url: str, secret: str) -> str:
     header = shlex.quote(f"Authorization: Bearer {secret}")
     return f"claude mcp add --transport http {NAME} {shlex.quote(url)} --header {header}"

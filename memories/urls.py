@@ -36,6 +36,7 @@ urlpatterns: list[URLPattern] = [
     path("sign-out/", people_views.sign_out, name="sign_out"),
     path("tokens/", tokens.token_list, name="token_list"),
     path("tokens/new/", tokens.token_new, name="token_new"),
+    path("tokens/<int:token_id>/first-call/", tokens.token_first_call, name="token_first_call"),
     path("tokens/<int:token_id>/first-write/", tokens.token_first_write, name="token_first_write"),
     path("tokens/<int:token_id>/revoke/", tokens.token_revoke, name="token_revoke"),
 ]

@@ -10,6 +10,7 @@ from typing import Any, Final
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.templatetags.static import static
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
@@ -21,7 +22,7 @@ from memories.forms import TokenForm
 from memories.models import Scope, Token
 from memories.presentation import scope_names
 from memories.services import tokens as services
-from memories.set_up import set_ups
+from memories.set_up import hooks, set_ups
 from memories.views.access import own_token
 
 # Longer than setting up an agent takes; a page left open does not ask for ever.
@@ -53,11 +54,17 @@ def _row(token: Token, names: dict[int, str]) -> dict[str, Any]:
         "expired": token.is_expired,
         "scopes": ", ".join(sorted(reached)),
         "watched": in_force and _is_watched(token),
+        "awaited": in_force and _is_awaited(token),
     }
 
 
 def _is_watched(token: Token) -> bool:
     return token.can_write and token.first_write_at is None and timezone.now() - token.created_at < WATCHED_FOR
+
+
+def _is_awaited(token: Token) -> bool:
+    """Whether its first call may come at any moment."""
+    return token.last_used_at is None and timezone.now() - token.created_at < WATCHED_FOR
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -79,8 +86,12 @@ def _created(request: HttpRequest, actor: Actor, form: TokenForm) -> HttpRespons
     except ZeroMemoryError as error:
         form.add_error(error.field if error.field in form.fields else None, error.message)
         return render(request, "memories/token_new.html", {"form": form, "may_create": True}, status=422)
-    context = {"token": token, "secret": secret, "watched": _is_watched(token)} | _examples(request, token, secret)
+    context = {"token": token, "secret": secret, "watched": _is_watched(token), "awaited": True} | _examples(
+        request, token, secret
+    )
     context["set_ups"] = set_ups(request.build_absolute_uri("/mcp"), secret)
+    script = request.build_absolute_uri(static("hooks/zero_memory_hook.py"))
+    context["hooks"] = hooks(request.build_absolute_uri("/").rstrip("/"), script, secret)
     return render(request, "memories/token_created.html", context)
 
 
@@ -134,6 +145,15 @@ def token_first_write(request: HttpRequest, token_id: int) -> HttpResponse:
     token = own_token(actor_for_request(request), token_id)
     watched = token.revoked_at is None and _is_watched(token)
     return render(request, "memories/first_write.html", {"token": token, "watched": watched})
+
+
+@require_safe
+@never_cache
+def token_first_call(request: HttpRequest, token_id: int) -> HttpResponse:
+    """Whether the token was used yet: asked for by the page until it was, or nobody waits any more."""
+    token = own_token(actor_for_request(request), token_id)
+    awaited = token.is_in_force and _is_awaited(token)
+    return render(request, "memories/first_call.html", {"token": token, "awaited": awaited})
 
 
 @require_POST

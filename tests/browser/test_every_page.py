@@ -97,6 +97,7 @@ WITHOUT_A_SCREEN = {
     "scope_set_member",
     "settings_password",
     "sign_out",
+    "token_first_call",
     "token_first_write",
     "token_revoke",
 }

@@ -7,6 +7,8 @@ from playwright.sync_api import expect
 from memories.models import Token
 from tests.browser.conftest import NARROW, WIDE
 from tests.factories import make_member, make_memory, make_scope, make_token, make_user
+from tests.mcp.serving import served
+from tests.mcp.talking import Agent
 
 
 def create(visit, owner, **options):
@@ -57,6 +59,20 @@ def test_the_first_write_is_seen_without_a_new_page(visit, owner, scope, live_se
     write(live_server, page.locator("#secret").inner_text())
     expect(page.get_by_text("seen", exact=True)).to_be_visible()
     expect(page.locator("#status")).to_have_text("The first memory has arrived.")
+
+
+def test_the_light_turns_green_when_an_agent_has_called(visit, owner, scope):
+    _, page = create(visit, owner)
+    expect(page.get_by_text("waiting for the first call…")).to_be_visible()
+    expect(page.locator(".light.on")).to_have_count(0)
+    secret = page.locator("#secret").inner_text()
+    with served() as door:
+        assert Agent(door, secret).told("describe_scope")["scope"] == "home"
+    expect(page.get_by_text("It works.")).to_be_visible()
+    expect(page.locator(".light.on")).to_be_visible()
+    expect(page.locator("#status")).to_have_text("The first call has arrived.")
+    page.get_by_role("link", name="I have copied it, show my tokens").click()
+    expect(page.locator(".light.on")).to_be_visible()
 
 
 def test_a_page_in_a_hidden_tab_does_not_ask_and_a_page_that_has_seen_it_stops_asking(visit, owner, scope, live_server):

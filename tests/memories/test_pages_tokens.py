@@ -197,8 +197,9 @@ def test_somebody_without_a_scope_is_told_what_to_do(client_of):
 # Watching for the first write ----------------------------------------------------------------
 
 
-def watched(answer):
-    return [element.attributes for element in Html(answer).all("span") if "data-poll" in element.attributes]
+def watched(answer, what="first-write"):
+    polling = [element.attributes for element in Html(answer).all("span") if "data-poll" in element.attributes]
+    return [attributes for attributes in polling if attributes["id"].startswith(what)]
 
 
 def test_the_first_write_is_watched_for_until_it_is_seen(mine, client, owner, scope):
@@ -228,6 +229,53 @@ def test_nothing_is_watched_for_that_will_not_come(mine, owner, scope, overrides
     Token.objects.update(**overrides)
     assert watched(mine.get("/tokens/")) == []
     assert watched(mine.get(reverse("token_first_write", args=[token.pk]))) == []
+
+
+def test_the_first_call_of_any_kind_turns_the_light_on(mine, client, owner, scope):
+    answer = create(mine, scope, can_write="")
+    (watch,) = watched(answer, "first-call")
+    token = Token.objects.get()
+    assert watch["hx-get"] == reverse("token_first_call", args=[token.pk])
+    assert "waiting for the first call" in text_of(answer)
+    assert watched(mine.get(watch["hx-get"]), "first-call") == [watch]
+    assert watched(mine.get("/tokens/"), "first-call") == [watch]
+
+    run(client, command_of(answer, "recall"))
+    seen = mine.get(watch["hx-get"])
+    assert watched(seen, "first-call") == []
+    assert "It works." in text_of(seen)
+    assert Html(seen).elements[0].attributes["data-announce"] == "The first call has arrived."
+    assert "Last used 0" in text_of(mine.get("/tokens/"))
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        {"revoked_at": timezone.now()},
+        {"created_at": timezone.now() - timedelta(minutes=2), "expires_at": timezone.now() - timedelta(minutes=1)},
+        {"created_at": timezone.now() - timedelta(hours=2)},
+    ],
+    ids=["revoked", "expired", "old"],
+)
+def test_no_call_is_waited_for_that_will_not_come(mine, owner, scope, overrides):
+    token, _ = make_token(owner, [scope])
+    Token.objects.update(**overrides)
+    assert watched(mine.get("/tokens/"), "first-call") == []
+    answer = mine.get(reverse("token_first_call", args=[token.pk]))
+    assert watched(answer, "first-call") == []
+    assert "never yet" in text_of(answer)
+
+
+def test_the_light_of_somebody_elses_token_is_not_seen(client_of, owner, scope):
+    token, _ = make_token(owner, [scope])
+    assert client_of(make_user()).get(reverse("token_first_call", args=[token.pk])).status_code == 404
+
+
+def test_the_page_shows_the_hook_and_where_each_agent_looks_for_it(mine, scope):
+    shown = text_of(create(mine, scope))
+    for place in ("~/.claude/settings.json", "~/.cursor/hooks.json", "~/.codex/hooks.json", ".github/hooks/"):
+        assert place in shown
+    assert "curl -fsS http://testserver/static/hooks/zero_memory_hook.py -o ~/.zero-memory/hook.py" in shown
 
 
 def test_the_pages_that_watch_stop_in_a_hidden_tab(mine, scope):

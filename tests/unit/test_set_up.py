@@ -2,9 +2,10 @@ import json
 import shlex
 import tomllib
 
-from memories.set_up import set_ups
+from memories.set_up import hooks, set_ups
 
 URL, SECRET = "https://memory.example/mcp", "zm_secret"
+HOOKS = {one.key: one.text for one in hooks("https://memory.example", "https://memory.example/hook.py", SECRET)}
 LINES = {one.key: one.text for one in set_ups(URL, SECRET)}
 
 
@@ -24,3 +25,19 @@ def test_the_files_parse_and_name_address_and_token():
 
 def test_the_secret_is_not_in_a_file_that_names_a_variable_instead():
     assert SECRET not in LINES["codex"]
+
+
+def test_the_hooks_parse_and_run_the_script_at_the_events_it_knows():
+    claude = json.loads(HOOKS["hook-claude"])
+    assert claude["env"] == {"ZEROMEMORY_URL": "https://memory.example", "ZEROMEMORY_TOKEN": SECRET}
+    assert claude["hooks"].keys() == {"SessionStart", "UserPromptSubmit", "Stop"}
+    assert claude["hooks"] == json.loads(HOOKS["hook-codex"])["hooks"]
+    assert claude["hooks"]["Stop"][0]["hooks"] == json.loads(HOOKS["hook-vscode"])["hooks"]["Stop"]
+    assert json.loads(HOOKS["hook-cursor"])["hooks"].keys() == {"sessionStart", "beforeSubmitPrompt"}
+
+
+def test_no_command_of_a_hook_holds_the_secret_and_no_file_of_a_repository_does():
+    holding = {key for key, text in HOOKS.items() if SECRET in text}
+    assert holding == {"hook-claude", "hook-shell"}
+    commands = [each["command"] for event in json.loads(HOOKS["hook-vscode"])["hooks"].values() for each in event]
+    assert set(commands) == {"python3 ~/.zero-memory/hook.py"}
