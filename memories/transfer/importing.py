@@ -202,7 +202,7 @@ class _Import:
             existing=self.existing,
             links=links,
             differing=tuple(self.differing),
-            skipped=dict(format.skipped),
+            skipped=dict(+format.skipped),
             notes=format.notes + self.notes + self.settings.notes + self.arrivals.notes + self._unknown_people(),
             carried=dict(sum(self.arrivals.written.values(), Counter())),
             scopes=tuple(scope.slug for scope in self.destinations.scopes),

@@ -6,9 +6,16 @@ from memories.transfer.contract import Format
 from memories.transfer.errors import TransferError
 
 FORMATS = {
+    "agents-md": "memories.transfer.agents_md.AgentsMd",
+    "basic-memory": "memories.transfer.basic_memory.BasicMemory",
+    "claude-mem": "memories.transfer.claude_mem.ClaudeMem",
     "git": "memories.transfer.git.Git",
+    "graymatter": "memories.transfer.graymatter.GrayMatter",
     "jsonl": "memories.transfer.jsonl.Jsonl",
     "markdown": "memories.transfer.markdown.Markdown",
+    "mcp-memory-service": "memories.transfer.mcp_memory_service.McpMemoryService",
+    "mem0": "memories.transfer.mem0.Mem0",
+    "zero-memory": "memories.transfer.zero_memory.ZeroMemory",
 }
 
 

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, Final
 from memories.transfer.errors import TransferError
 
 LARGEST_FILE: Final = 64 * 1024 * 1024  # bytes; content and verbatim of 4 MB each, escaped, and what hangs on them
+LARGEST_NOTE: Final = 1024 * 1024  # bytes of Markdown that is taken apart, which is slow
 LARGEST_WHOLE: Final = 1024 * 1024 * 1024  # bytes unpacked, of all files together
 MOST_FILES: Final = 200_000
 LINKS: Final = "symbolic links, which are not followed"
@@ -58,7 +59,7 @@ def files_in(
     if isinstance(source, Path):
         yield from _of_folder(source, wanted, skipped, hidden, largest)
         return
-    with _rewindable(source) as file:
+    with rewindable(source) as file:
         if _is_zip(file):
             yield from _of_zip(file, wanted, largest)
         else:
@@ -66,14 +67,14 @@ def files_in(
 
 
 @contextmanager
-def _rewindable(source: BinaryIO) -> Iterator[Any]:
-    """A stream that can be read twice, as a zip must be; one that cannot is copied to a temporary file."""
-    if source.seekable():
+def rewindable(source: Any) -> Iterator[Any]:
+    """A source that can be read twice, as a zip must be; a stream that cannot is copied to a temporary file."""
+    if isinstance(source, Path) or source.seekable():
         yield source
         return
     with tempfile.SpooledTemporaryFile(max_size=_PIECE) as copy:
         _copied(source, copy)
-        yield copy
+        yield copy  # without a name, as streams have none
 
 
 def _is_zip(source: Any) -> bool:

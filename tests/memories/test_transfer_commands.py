@@ -222,5 +222,5 @@ def test_every_format_says_what_it_is_and_what_it_can(name):
 
 
 def test_an_unknown_format_is_refused_with_a_list():
-    with pytest.raises(TransferError, match="Choose from git, jsonl"):
+    with pytest.raises(TransferError, match="Choose from agents-md, basic-memory"):
         format_called("punchcards")
