@@ -16,6 +16,7 @@ from insights.charts import CHARTS, Chart, Table, scope_table
 from insights.recall_quality import DAYS, RecallQuality, recall_quality
 from insights.recall_words import recalls_by_day, tiles
 from insights.words import count
+from insights.writers import writer_table, writers
 from memories.access import Actor, actor_for_request, readable_scopes, scope_for
 from memories.models import Scope
 from memories.presentation import scope_names
@@ -23,6 +24,7 @@ from memories.presentation import scope_names
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 SCOPES = "scopes"
 RECALLS = "recalls"
+WRITERS = "writers"
 PERIODS = (7, 30, 90)
 
 
@@ -45,6 +47,8 @@ def insights(request: HttpRequest) -> HttpResponse:
         "median_n": "half are older" if ageing.live > 1 else "",
         "days": days,
         "recall": _recall(recall_quality(actor=actor, scope=scope, days=days, now=now)),
+        "writers": writer_table(writers(actor=actor, scope=scope, days=days, now=now)),
+        "writers_csv": csv_of(WRITERS, ageing.scope, days=str(days)),
     }
     return render(request, "insights/insights.html", context)
 
@@ -52,12 +56,14 @@ def insights(request: HttpRequest) -> HttpResponse:
 @require_safe
 def table_csv(request: HttpRequest, name: str) -> HttpResponse:
     actor = actor_for_request(request)
-    if name not in {*CHARTS, SCOPES, RECALLS}:
+    if name not in {*CHARTS, SCOPES, RECALLS, WRITERS}:
         raise Http404(f"There is no table {name!r}.")
     scope, now = _chosen(request, actor), timezone.now()
     if name == RECALLS:
         quality = recall_quality(actor=actor, scope=scope, days=_days(request), now=now)
         return as_csv(name, recalls_by_day(quality).table)
+    if name == WRITERS:
+        return as_csv(name, writer_table(writers(actor=actor, scope=scope, days=_days(request), now=now)))
     ageing = queries.ageing(actor=actor, scope=scope, now=now)
     link = memories_of(ageing.scope)
     table = scope_table(ageing, link, page_of) if name == SCOPES else CHARTS[name](ageing, link).table

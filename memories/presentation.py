@@ -37,6 +37,7 @@ ACTION_WORDS: Final = {
     "dismiss_rule": "dismissed",
     "edit": "edited",
     "enrich": "added entities or links",
+    "recognise": "saved again",
     "forget": "forgotten",
     "forget_together": "forgotten together",
     "import": "imported",

@@ -23,7 +23,7 @@ def says_the_same(one: str, another: str) -> bool:
 
     Numbers, signs, negations and the spelling of identifiers (``userId``) have to be equal.
     """
-    return _bare_words(one) == _bare_words(another)
+    return bare_words(one) == bare_words(another)
 
 
 def adds_nothing(one: str, another: str) -> bool:
@@ -36,7 +36,7 @@ def _telling_words(text: str) -> list[str]:
     while words and (words[0] in _BULLETS or _bare(words[0]) in _OPENERS):
         words.popleft()
     telling = [word for place, word in enumerate(words) if not _is_article(word, first=place == 0)]
-    return _bare_words(" ".join(telling))
+    return bare_words(" ".join(telling))
 
 
 def _is_article(word: str, *, first: bool) -> bool:
@@ -45,7 +45,7 @@ def _is_article(word: str, *, first: bool) -> bool:
     return bare in _ARTICLES and (first or bare != "a" or "a" in word)
 
 
-def _bare_words(text: str) -> list[str]:
+def bare_words(text: str) -> list[str]:
     bare = (_bare(word) for word in text.translate(_APOSTROPHE).split())
     return [word for word in bare if word]
 

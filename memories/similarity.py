@@ -44,7 +44,7 @@ def _by_words(memory: Memory) -> list[Similar]:
     if not words:
         return []
     found = Memory.objects.raw(load("sharing_words"), {"memory": memory.pk, "scope": memory.scope_id, "words": words})
-    alike = [Similar(other, _ratio(memory.content, vars(other)["opening"])) for other in found]
+    alike = [Similar(other, ratio(memory.content, vars(other)["opening"])) for other in found]
     return [one for one in alike if one.likeness >= ALIKE]
 
 
@@ -61,7 +61,8 @@ def _telling_words(content: str) -> list[str]:
     return sorted(words, key=len, reverse=True)[:_WORDS]
 
 
-def _ratio(mine: str, other: str) -> float:
+def ratio(mine: str, other: str) -> float:
+    """How much of the wording of their openings is shared, from 0 to 1; 0 as well where it is less than ALIKE."""
     matcher = SequenceMatcher(None, mine[:COMPARED], other[:COMPARED], autojunk=False)
     if matcher.real_quick_ratio() < ALIKE or matcher.quick_ratio() < ALIKE:
         return 0.0

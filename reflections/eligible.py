@@ -13,6 +13,7 @@ from memories.embedding_queue import embedded_by
 from memories.embedding_queue import stamp_of as queue_stamp
 from memories.models import Embedding, Memory, MemoryEntity, Scope
 from memories.querysets import MemoryQuerySet
+from memories.services.recognition import repeats_what_was_given
 from reflections.clustering import Episode
 from reflections.sql import load
 from zeromemory.embedding import Embedder, EmbedderError
@@ -43,9 +44,10 @@ def current_stamp() -> Stamp:
 
 
 def eligible(scope: Scope) -> MemoryQuerySet:
-    """Live episodes of *scope* that have never been in any candidacy, whatever became of it, in no earlier wording."""
+    """Live episodes of *scope* that have never been in any candidacy, whatever became of it, in no earlier wording,
+    and that tell more than what their writer was given."""
     free = Memory.objects.live().filter(scope=scope, kind="episode", candidacy__isnull=True)
-    return free.exclude(pk__in=_successors_of_members(scope))
+    return free.exclude(pk__in=_successors_of_members(scope)).exclude(repeats_what_was_given())
 
 
 def _successors_of_members(scope: Scope) -> list[UUID]:

@@ -1,6 +1,7 @@
 """Remember: one memory, written once, however often it is sent."""
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -13,10 +14,11 @@ from memories.access import Actor
 from memories.candidates import Meaning
 from memories.controls import cleaned, notices_of
 from memories.errors import Conflict
-from memories.models import Memory, Provenance, Scope
+from memories.models import Kind, Memory, Provenance, Scope
 from memories.models.memory import AuthorKind, content_hash
 from memories.services import audit
 from memories.services.links import create_links
+from memories.services.recognition import Known, known_again, tie_to_given
 from memories.services.signals import note_links
 from memories.services.validation import Draft, check_draft, check_entity_count
 from memories.services.writing import require_scope, take_turns, writing
@@ -87,20 +89,49 @@ def _written(actor: Actor, scope: Scope, draft: Draft) -> Remembered:
     if sent_before := _sent_before(scope, draft):
         return Remembered(sent_before, deduplicated=True)
     twin = _twin(scope, draft)
-    memory = twin or _new_row(actor, scope, draft)
-    notices = _merged(twin, draft) if twin else ()
+    known = Known() if twin else known_again(actor, scope, draft)
+    if stored := twin or known.memory:
+        return _repeated(actor, stored, draft, _merged(stored, draft) if twin else _as_given(stored, draft))
+    memory = _new_row(actor, scope, draft)
+    entities.attach(memory, draft.entities)
+    create_links(actor=actor, memory=memory, specs=draft.links)
+    windows.write_windows(memory)
+    audit.record(actor=actor, action="remember", subject=memory, scope=scope, kind=memory.kind)
+    note_links(actor=actor, memory=memory, specs=draft.links)
+    tie_to_given(memory, known.reworded)
+    return Remembered(memory, deduplicated=False)
+
+
+def _repeated(actor: Actor, memory: Memory, draft: Draft, notices: tuple[str, ...]) -> Remembered:
     entities_added = entities.attach(memory, draft.entities)
     links_added = create_links(actor=actor, memory=memory, specs=draft.links)
-    if twin is None:
-        windows.write_windows(memory)
-        audit.record(actor=actor, action="remember", subject=memory, scope=scope, kind=memory.kind)
-        note_links(actor=actor, memory=memory, specs=draft.links)
-    elif entities_added or links_added:
+    if entities_added or links_added:
         check_entity_count(memory.entities.count())
         audit.record(
-            actor=actor, action="enrich", subject=memory, scope=scope, entities=entities_added, links=links_added
+            actor=actor,
+            action="enrich",
+            subject=memory,
+            scope=memory.scope,
+            entities=entities_added,
+            links=links_added,
         )
-    return Remembered(memory, deduplicated=twin is not None, notices=notices)
+    _note_repeat(actor, memory, draft)
+    return Remembered(memory, deduplicated=True, notices=notices)
+
+
+def _as_given(memory: Memory, draft: Draft) -> tuple[str, ...]:
+    """The memory takes no name from the draft: under that another text was sent."""
+    said = "A memory that stands here says this already, so it was not stored again."
+    fields = _LEFT_ALONE if draft.kind == Kind.FACT else ("kind", *_LEFT_ALONE)  # a fact is what is not said to be else
+    return (said, *_not_changed(memory, draft, fields))
+
+
+def _note_repeat(actor: Actor, memory: Memory, draft: Draft) -> None:
+    """So that an agent which saves over and over is seen. A person is not counted, nor a retry with its key."""
+    if actor.is_person:
+        return
+    how = "same text" if memory.content == draft.content else "given before"
+    audit.record(actor=actor, action="recognise", subject=memory, scope=memory.scope, how=how, agent=actor.agent[:120])
 
 
 def _merged(twin: Memory, draft: Draft) -> tuple[str, ...]:
@@ -117,10 +148,14 @@ def _merged(twin: Memory, draft: Draft) -> tuple[str, ...]:
         f"This text was stored before under another {field.replace('_', ' ')}, so the one sent was not stored."
         for field in taken
     ]
-    left = [field for field in _LEFT_ALONE if getattr(draft, field) and getattr(draft, field) != getattr(twin, field)]
-    if left:
-        notices.append(f"This text was stored before. Not changed: {', '.join(left)}. Edit the memory to change that.")
-    return tuple(notices)
+    return (*notices, *_not_changed(twin, draft, _LEFT_ALONE))
+
+
+def _not_changed(memory: Memory, draft: Draft, fields: Sequence[str]) -> tuple[str, ...]:
+    left = [field for field in fields if getattr(draft, field) and getattr(draft, field) != getattr(memory, field)]
+    if not left:
+        return ()
+    return (f"This text was stored before. Not changed: {', '.join(left)}. Edit the memory to change that.",)
 
 
 def _sent_before(scope: Scope, draft: Draft) -> Memory | None:
