@@ -39,31 +39,31 @@ def test_the_answer_says_what_is_kept_and_gives_no_secret(root):
     }
 
 
-@pytest.mark.parametrize(
-    ("wrong", "error"),
-    [
-        ({"redirect_uris": ["javascript:alert(1)"]}, "invalid_redirect_uri"),
-        ({"redirect_uris": ["http://agent.example/"]}, "invalid_redirect_uri"),
-        ({"redirect_uris": []}, "invalid_client_metadata"),
-        ({"redirect_uris": None}, "invalid_redirect_uri"),
-        ({"client_name": "x" * 81}, "invalid_client_metadata"),
-        ({"client_name": "a\x00b"}, "invalid_client_metadata"),
-        ({"client_name": 7}, "invalid_client_metadata"),
-        ({"grant_types": ["password"]}, "invalid_client_metadata"),
-        ({"token_endpoint_auth_method": "private_key_jwt"}, "invalid_client_metadata"),
-    ],
-)
-def test_what_cannot_be_is_refused_by_its_name(root, wrong, error):
-    answer = register(root, **wrong)
-    assert (answer.status_code, answer.json()["error"]) == (400, error)
-    assert answer.json()["error_description"]
+WRONG = [
+    ({"redirect_uris": ["javascript:alert(1)"]}, "invalid_redirect_uri"),
+    ({"redirect_uris": ["http://agent.example/"]}, "invalid_redirect_uri"),
+    ({"redirect_uris": []}, "invalid_client_metadata"),
+    ({"redirect_uris": None}, "invalid_redirect_uri"),
+    ({"client_name": "x" * 81}, "invalid_client_metadata"),
+    ({"client_name": "a\x00b"}, "invalid_client_metadata"),
+    ({"client_name": 7}, "invalid_client_metadata"),
+    ({"grant_types": ["password"]}, "invalid_client_metadata"),
+    ({"token_endpoint_auth_method": "private_key_jwt"}, "invalid_client_metadata"),
+]
+
+
+def test_what_cannot_be_is_refused_by_its_name(root):
+    for wrong, error in WRONG:
+        answer = register(root, **wrong)
+        assert (answer.status_code, answer.json()["error"]) == (400, error), wrong
+        assert answer.json()["error_description"], wrong
     assert not OAuthClient.objects.exists()
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b'{"client_name": "\\ud800"}', b"\xff" * 20])
-def test_a_body_that_is_no_registration_is_refused_without_an_accident(root, body):
-    answer = httpx.post(f"{root}/register", content=body, trust_env=False)
-    assert (answer.status_code, answer.json()["error"]) == (400, "invalid_client_metadata")
+def test_a_body_that_is_no_registration_is_refused_without_an_accident(root):
+    for body in (b"", b"{", b"[]", b"null", b'{"client_name": "\\ud800"}', b"\xff" * 20):
+        answer = httpx.post(f"{root}/register", content=body, trust_env=False)
+        assert (answer.status_code, answer.json()["error"]) == (400, "invalid_client_metadata"), body
 
 
 def test_a_registration_that_is_too_large_is_refused_unread(root):
@@ -84,12 +84,11 @@ def test_a_right_that_means_nothing_here_is_passed_over(root, owner, scope):
     assert "code" in Person(root, owner, scope).decide(client.question(scope="openid profile write"))
 
 
-@pytest.mark.parametrize("address", ["http://127.0.0.1:5/else", "https://elsewhere.example/back", "javascript:x", "x"])
-def test_nobody_is_sent_to_an_address_that_was_not_registered(root, address):
+def test_nobody_is_sent_to_an_address_that_was_not_registered(root):
     client = ByHand.registered(root)
-    answer = httpx.get(client.question(redirect_uri=address), trust_env=False)
-    assert answer.status_code == 400
-    assert "location" not in answer.headers
+    for address in ("http://127.0.0.1:5/else", "https://elsewhere.example/back", "javascript:x", "x"):
+        answer = httpx.get(client.question(redirect_uri=address), trust_env=False)
+        assert (answer.status_code, "location" in answer.headers) == (400, False), address
 
 
 def test_a_client_on_this_computer_comes_back_at_the_port_it_has_today(root, owner, scope):
@@ -106,10 +105,10 @@ def test_a_client_that_names_no_address_comes_back_to_its_only_one(root, owner, 
     assert said["address"].startswith(f"{BACK}?")
 
 
-@pytest.mark.parametrize("unknown", ["x", "", "00000000-0000-0000-0000-000000000000", "\x00"])
-def test_a_client_that_never_registered_gets_nowhere(root, unknown):
-    client = ByHand(root, unknown)
-    answer = httpx.get(client.question(), trust_env=False)
-    assert (answer.status_code, "location" in answer.headers) == (400, False)
-    assert client.renew("x").status_code == 401
-    assert client.give_back("x").status_code == 401
+def test_a_client_that_never_registered_gets_nowhere(root):
+    for unknown in ("x", "", "00000000-0000-0000-0000-000000000000", "\x00"):
+        client = ByHand(root, unknown)
+        answer = httpx.get(client.question(), trust_env=False)
+        assert (answer.status_code, "location" in answer.headers) == (400, False), unknown
+        assert client.renew("x").status_code == 401, unknown
+        assert client.give_back("x").status_code == 401, unknown

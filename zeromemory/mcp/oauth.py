@@ -87,6 +87,10 @@ class Provider(OAuthAuthorizationServerProvider[Code, Refresh, Access]):
     issuer: str
     resource: str
 
+    @property
+    def consent_page(self) -> str:
+        return self.issuer + reverse("connect")
+
     async def get_client(self, client_id: str) -> KnownClient | None:
         client = await in_thread(lambda: oauth_clients.client_with(client_id))
         return _known(client) if client else None
@@ -123,7 +127,7 @@ class Provider(OAuthAuthorizationServerProvider[Code, Refresh, Access]):
             state=params.state,
             resource=params.resource or "",
         )
-        return f"{self.issuer}{reverse('connect')}?{urlencode({'request': oauth_asking.pack(asked)})}"
+        return f"{self.consent_page}?{urlencode({'request': oauth_asking.pack(asked)})}"
 
     def _check(self, params: AuthorizationParams) -> None:
         if not _CHALLENGE.fullmatch(params.code_challenge):

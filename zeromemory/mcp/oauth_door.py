@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import functools
 import io
+from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
 from django.core.exceptions import DisallowedHost
 from django.core.handlers.asgi import ASGIRequest
 from django.db import OperationalError
+from mcp.server.auth.handlers.authorize import AuthorizationHandler
 from mcp.server.auth.handlers.metadata import MetadataHandler
 from mcp.server.auth.handlers.revoke import RevocationHandler
 from mcp.server.auth.middleware.client_auth import ClientAuthenticator
+from mcp.server.auth.provider import construct_redirect_uri
 from mcp.server.auth.routes import (
     AUTHORIZATION_PATH,
     REGISTRATION_PATH,
@@ -99,15 +102,31 @@ def endpoints(address: str) -> ASGIApp:
     about_us = build_metadata(issuer, None, registration, revocation)
     about_us.token_endpoint_auth_methods_supported = ["none"]
     about_us.revocation_endpoint_auth_methods_supported = ["none"]
+    about_us.authorization_response_iss_parameter_supported = True
     revoke = PublicRevocation(provider, ClientAuthenticator(provider))
     routes = [
         Route(ABOUT_US, MetadataHandler(about_us).handle),
+        Route(AUTHORIZATION_PATH, NamedAuthorization(provider).handle, methods=["GET", "POST"]),
         Route(REVOCATION_PATH, revoke.handle, methods=["POST"]),
         *create_auth_routes(provider, issuer, None, registration, revocation),
         *create_protected_resource_routes(resource, [issuer], [READ, WRITE], "Zero Memory"),
     ]
     faults = {TooManyRegistrations: _too_many, OperationalError: _busy}
     return RequestBodyLimitMiddleware(Starlette(routes=routes, exception_handlers=faults), LARGEST_BODY)
+
+
+@dataclass
+class NamedAuthorization(AuthorizationHandler):
+    """The SDK's handler, whose refusals say as well which server they come from (RFC 9207), as our answers do."""
+
+    provider: Provider
+
+    async def handle(self, request: Request) -> Response:
+        answer = await super().handle(request)
+        going_to = answer.headers.get("location")
+        if going_to and not going_to.startswith(self.provider.consent_page):
+            answer.headers["location"] = construct_redirect_uri(going_to, iss=self.provider.issuer)
+        return answer
 
 
 class PublicRevocation(RevocationHandler):
