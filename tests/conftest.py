@@ -34,6 +34,7 @@ LONG = (
     "acceptance/test_backup_killed.py",
     "acceptance/test_killed_in_a_step.py",
     "acceptance/test_start_database.py",
+    "api/test_fuzz_deep.py",
     "insights/test_quality_harness.py",
     "insights/test_quality_learning.py",
     "insights/test_quality_replay.py",

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
 import sys
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 
 import django
 from django.conf import settings
 from django.urls import reverse
 
-from zeromemory import database, health, launch, llm
+from memories.set_up import VARIABLE
+from zeromemory import database, diagnosis_of_rows, health, launch, llm
 from zeromemory.embedding import EmbedderError, get_embedder
+from zeromemory.finding import Finding
 from zeromemory.lib import heartbeat
 
 LEAST_DISK_MB = 500
+LATE_MESSAGE_SECONDS = 600  # longer than a worker that keeps up ever takes
 SAMPLE = ["Deploys go out on Tuesdays after the smoke test, never on Fridays."] * 32
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    name: str
-    ok: bool
-    detail: str
 
 
 def findings(*, ask_model: bool = False) -> Iterator[Finding]:
@@ -38,7 +38,9 @@ def findings(*, ask_model: bool = False) -> Iterator[Finding]:
         yield Finding("database", False, str(problem))
     else:
         yield Finding("database", True, f"PostgreSQL {facts.readable_version}, pgvector {facts.vector}")
-        yield migrations()
+        yield (applied := migrations())
+        if applied.ok:
+            yield from diagnosis_of_rows.findings()
     for check in OTHERS:
         yield check()
     yield language_model(ask=ask_model)
@@ -96,7 +98,16 @@ def _sample_question() -> llm.KindAudit:
 
 def broker() -> Finding:
     state = health.broker()
+    waiting = sorted(each.stat().st_mtime for each in _messages()) if state["ok"] else []
+    if waiting and time.time() - waiting[0] > LATE_MESSAGE_SECONDS:
+        detail = f"{len(waiting):,} messages wait, the first for {(time.time() - waiting[0]) / 60:.0f} minutes. The"
+        return Finding("broker", False, f"{detail} worker lags behind: start it with make up. None of them is needed")
     return Finding("broker", state["ok"], state.get("detail", f"{settings.BROKER_FOLDER} can be written"))
+
+
+def _messages() -> list[Path]:
+    queue = settings.BROKER_FOLDER / "queue"
+    return list(queue.glob("*.msg")) if settings.BROKER_URL.startswith("filesystem://") and queue.is_dir() else []
 
 
 def worker() -> Finding:
@@ -115,12 +126,56 @@ def pages() -> Finding:
     address = note.get("local") or launch.local_address()
     if launch.answers(address, reverse("sign_in")):
         return Finding("pages", True, f"answer at {address}/")
+    if not note and _is_taken():
+        detail = f"another program has {settings.BIND}, so make up cannot start. End it, or choose another address: "
+        return Finding("pages", False, f"{detail}ZEROMEMORY_BIND=127.0.0.1:{settings.BIND_PORT + 1}")
     if not note:
         return Finding("pages", True, f"nothing runs at {address}/ now: make up starts it")
     log = settings.DATA_FOLDER / "logs" / "web.log"
     return Finding(
         "pages", False, f"do not answer at {address}/, and process {note['pid']} should see to it. Read {log}"
     )
+
+
+def _is_taken() -> bool:
+    try:
+        launch.listening_socket().close()
+    except launch.LaunchError:
+        return True
+    return False
+
+
+def door() -> Finding:
+    """The agents' door, with the token in the environment where there is one. Without one it has to refuse."""
+    note = launch.note_of_running()
+    address = note.get("local") or launch.local_address()
+    if not note and not launch.answers(address, "/healthz"):
+        return Finding("mcp", True, "nothing runs now; manage.py mcp_stdio works without")
+    status, name = _opening(address, os.environ.get(VARIABLE, ""))
+    if status == 200 and name:
+        return Finding("mcp", True, f"{name} answers at {address}/mcp")
+    if status == 401 and VARIABLE not in os.environ:
+        return Finding("mcp", True, f"answers at {address}/mcp, and asks for a token")
+    if status == 401:
+        return Finding("mcp", False, f"{VARIABLE} holds no valid token. Create one on the Tokens page")
+    log = settings.DATA_FOLDER / "logs" / "web.log"
+    return Finding("mcp", False, f"{address}/mcp does not answer as it should ({status or 'nothing'}). Read {log}")
+
+
+def _opening(address: str, secret: str) -> tuple[int, str]:
+    """The status of an answer to ``initialize``, and what the server calls itself; 0 where none answers."""
+    asked = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "doctor", "version": "1"}}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": asked}
+    headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Host": "localhost"}
+    bearer = {"Authorization": f"Bearer {secret}"} if secret else {}
+    request = urllib.request.Request(f"{address}/mcp", json.dumps(body).encode(), headers | bearer)  # noqa: S310 - ours
+    try:
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=5) as answer:
+            return answer.status, str(json.load(answer)["result"]["serverInfo"]["name"])
+    except urllib.error.HTTPError as error:
+        return error.code, ""
+    except (OSError, ValueError, KeyError, TypeError):
+        return 0, ""
 
 
 def disk() -> Finding:
@@ -136,4 +191,4 @@ def static_files() -> Finding:
     return Finding("files", False, "static files are missing or old. Run: manage.py collectstatic, or make up")
 
 
-OTHERS: list[Callable[[], Finding]] = [embedder, broker, worker, pages, disk, static_files]
+OTHERS: list[Callable[[], Finding]] = [embedder, broker, worker, pages, door, disk, static_files]

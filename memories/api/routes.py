@@ -20,7 +20,7 @@ from memories.querysets import MemoryQuerySet
 from memories.services import EntitySpec, LinkSpec
 
 router = Router()
-ERRORS = dict.fromkeys((400, 401, 403, 404, 409, 413, 500), shapes.ErrorOut)
+ERRORS = dict.fromkeys((400, 401, 403, 404, 409, 413, 500, 503), shapes.ErrorOut)
 PAGE_SIZE = 50
 WithWords = Annotated[shapes.Text | None, Query(description="Only memories that hold all of these words.")]
 IfMatch = Annotated[str | None, Header(description='The version you read, for example "3".')]

@@ -1,6 +1,7 @@
 """What ``doctor`` says about the pages."""
 
 import json
+import socket
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -63,6 +64,19 @@ def test_an_instance_whose_pages_do_not_answer_is_a_problem(port, running):
 def test_pages_that_answer_are_fine_also_where_the_instance_was_bound_elsewhere(served, running):
     running.leave_note(json.dumps({"pid": 1, "local": f"http://127.0.0.1:{served}"}))
     assert diagnosis.pages() == diagnosis.Finding("pages", True, f"answer at http://127.0.0.1:{served}/")
+
+
+def test_a_port_that_another_program_has_is_a_problem(port):
+    with socket.create_server(("127.0.0.1", port)):
+        found = diagnosis.pages()
+    assert not found.ok
+    assert f"ZEROMEMORY_BIND=127.0.0.1:{port + 1}" in found.detail
+
+
+def test_a_door_that_is_not_there_is_no_fault_while_nothing_runs_and_one_while_it_does(port, running):
+    assert "does not answer" in diagnosis.door().detail
+    running.release()
+    assert diagnosis.door().ok
 
 
 def test_a_note_of_an_instance_that_was_killed_counts_for_nothing(running):

@@ -118,3 +118,21 @@ def test_ageing_in_the_api_equals_the_corpus(api, scope):
     assert (ageing["live"], ageing["faded"], ageing["faded_share"]) == (2, 1, 0.5)
     assert ageing["buckets"] == {"le_7d": 1, "d8_30": 0, "d31_90": 1, "d91_365": 0, "gt_1y": 0}
     assert ageing["median_age_days"] == pytest.approx(16, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("path", "query"),
+    [
+        ("/reflections", {"state": "waiting"}),
+        ("/disputes", {"status": "waiting"}),
+        ("/disputes", {"type": "waiting"}),
+        ("/memories", {"state": "waiting"}),
+        ("/rules", {"format": "pdf"}),
+        ("/insights/recall", {"days": 0}),
+        ("/insights/recall", {"days": 100_000}),
+        ("/insights/recall", {"days": "true"}),
+    ],
+)
+def test_a_query_outside_what_the_description_allows_is_refused(api, path, query):
+    answer = api.get(path, **query)
+    assert (answer.status_code, answer.json()["field"]) == (400, next(iter(query)))
