@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from stat import S_ISLNK
+from stat import S_IFMT, S_IFREG
 from typing import Any, BinaryIO, Final
 
 from memories.transfer.errors import TransferError
@@ -23,7 +23,7 @@ LINKS: Final = "symbolic links, which are not followed"
 _PIECE: Final = 1024 * 1024
 _UNUSABLE: Final = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, ValueError, OSError)
 _PASSED_OVER: Final = frozenset({"node_modules", "__pycache__", "venv"})
-_REGULAR: Final = (0, 0o100000)  # what a zip says of an ordinary file, or of one made where there are no modes
+_REGULAR: Final = (0, S_IFREG)  # what a zip says of an ordinary file, or of one made where there are no modes
 
 type Wanted = Callable[[str], bool]
 """Whether the file of this path is read."""
@@ -128,7 +128,7 @@ def _names_under(top: Path, wanted: Wanted, skipped: Counter[str], hidden: tuple
     found: list[str] = []
     for folder, folders, names in os.walk(top, onerror=_refuse):
         here = Path(folder)
-        skipped[LINKS] += sum((here / name).is_symlink() for name in folders)
+        skipped[LINKS] += sum((here / name).is_symlink() for name in folders if _is_entered(name, hidden))
         folders[:] = [name for name in folders if _is_entered(name, hidden) and not (here / name).is_symlink()]
         for name in names:
             path = (here / name).relative_to(top).as_posix()
@@ -189,10 +189,9 @@ def _entries(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
 def _check_name(entry: zipfile.ZipInfo, names: set[str]) -> None:
     name = entry.orig_filename
     parts = PurePosixPath(name).parts
-    mode = entry.external_attr >> 16
     if ".." in parts or name.startswith("/") or "\\" in name or "\x00" in name or ":" in name.partition("/")[0]:
         raise TransferError(f"This zip holds {name!a}, a name that leads out of it. Nothing of it is read.")
-    if S_ISLNK(mode) or (not entry.is_dir() and mode & 0o170000 not in _REGULAR):
+    if not entry.is_dir() and S_IFMT(entry.external_attr >> 16) not in _REGULAR:
         raise TransferError(f"This zip holds {name!a}, which is no ordinary file. Make the zip without it.")
     if entry.filename in names:
         raise TransferError(f"This zip holds {name!a} twice. Make the zip anew.")
