@@ -16,11 +16,12 @@ from django.utils import timezone
 from memories.access import actor_for_user
 from memories.models import AuditEntry, OAuthClient, OAuthCode, Token
 from memories.services import oauth_asking, oauth_grants
-from tests.factories import make_scope, make_user
+from tests.factories import make_scope, make_token, make_user
 from tests.memories.pages import Html, text_of
 from tests.memories.planted import MARKUP
 from tests.memories.test_oauth import BACK, let_in, question, register
 from tests.memories.test_pages_inert import wrongs
+from tests.queries import queries_of, recorded_queries
 
 pytestmark = pytest.mark.django_db
 
@@ -248,6 +249,14 @@ def test_a_connected_agent_is_one_row_that_says_how_it_came(mine, owner, scope):
     assert shown.count("Claude Code") == 2  # its name, and what it calls itself
     assert "Connected by itself, as “ Claude Code ”, through 127.0.0.1:49152" in shown
     assert "you revoke it; unused, it ends in 4 weeks" in shown
+
+
+def test_connected_agents_cost_the_page_no_query_more(mine, owner, scope):
+    make_token(owner, [scope])
+    few = queries_of(lambda: mine.get("/tokens/"))
+    for _ in range(3):
+        let_in_as(owner, scope, register())
+    assert queries_of(lambda: mine.get("/tokens/")) == few == recorded_queries("tokens")
 
 
 def test_between_two_renewals_it_is_in_force_and_after_thirty_days_it_has_ended(client_of, owner, scope):
