@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -24,8 +25,8 @@ from memories.configuration import ranking_rules
 from memories.errors import Forbidden
 from memories.headlines import headline
 from memories.history import Change, changes_since, memories_of
-from memories.models import AuditEntry, Memory
-from memories.presentation import ACTION_WORDS, action_words, counted_words, row_of
+from memories.models import AuditEntry, Memory, Scope
+from memories.presentation import ACTION_WORDS, action_words, counted_words, row_of, scope_names
 from memories.services.visits import note_visit
 from memories.transfer import demo
 from memories.views.fragments import is_fragment
@@ -78,8 +79,10 @@ def load_demo(request: HttpRequest) -> HttpResponse:
 
 
 def _welcome(actor: Actor) -> dict[str, Any]:
+    writable = scope_names(Scope.objects.filter(pk__in=actor.writable).select_related("owner").order_by("pk"))
     return {
         "welcome": True,
+        "scope": shlex.quote(next(iter(writable.values()), "SCOPE")),
         "may_write": bool(actor.writable),
         "may_load": actor.user.is_staff,
         "health": _health(),

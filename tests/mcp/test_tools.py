@@ -14,6 +14,7 @@ from reflections.models import StandingRule
 from reflections.services.rules import make_rule
 from tests.factories import make_memory, make_scope, make_user
 from tests.mcp.talking import text_of
+from tests.memories.pages import Html
 
 TOOLS = {
     "remember", "recall", "get", "build_context", "link", "forget", "restore_memory", "close_loop", "challenge",
@@ -60,6 +61,19 @@ def test_what_is_remembered_is_recalled_and_counted(agent, scope):
     assert found["results"][0]["why"]
     line = RecallActivity.objects.get()
     assert (line.session, line.hits) == ("one", 1)
+
+
+@pytest.mark.behaviour("Z18")
+def test_the_tool_finds_what_the_page_finds_in_its_order(agent, client_of, owner, scope):
+    for n in range(6):
+        make_memory(
+            f"Harbour gate {n} " + "harbour " * n, scope=scope, kind=("fact", "decision")[n % 2], age_days=30 * n
+        )
+    by_tool = [row["id"] for row in agent.told("recall", query="harbour gate", k=20)["results"]]
+    page = Html(client_of(owner).get("/memories/", {"q": "harbour gate"}, headers={"host": "localhost"}))
+    by_page = [row.attributes["id"].removeprefix("memory-") for row in page.classed("memory-row")]
+    assert by_tool == by_page
+    assert len(by_tool) == 6
 
 
 @pytest.mark.behaviour("F25")
