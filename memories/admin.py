@@ -21,6 +21,7 @@ from memories.configuration import difference
 from memories.configuration_admin import ConfigurationAdmin
 from memories.limits import (
     BRIEFING_LIMITS,
+    CODE_LIMITS,
     FRESHNESS_LIMITS,
     FUSION_LIMITS,
     RANKING_LIMITS,
@@ -30,6 +31,7 @@ from memories.limits import (
 from memories.models import (
     AuditEntry,
     BriefingConfig,
+    CodeConfig,
     ConfigVersion,
     FreshnessConfig,
     FusionConfig,
@@ -114,6 +116,12 @@ class FusionConfigAdmin(ConfigurationAdmin):
 class BriefingConfigAdmin(ConfigurationAdmin):
     limits = BRIEFING_LIMITS
     list_display = ("__str__", *BRIEFING_LIMITS.fields, "version", "updated_at")
+
+
+@admin.register(CodeConfig)
+class CodeConfigAdmin(ConfigurationAdmin):
+    limits = CODE_LIMITS
+    list_display = ("__str__", *CODE_LIMITS.fields, "version", "updated_at")
 
 
 @admin.register(FreshnessConfig)

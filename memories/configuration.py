@@ -8,6 +8,7 @@ from django.db import connection
 
 from memories.fusion import FEATURES, UNTRAINED, FusionRule, Weights
 from memories.models import (
+    CodeConfig,
     ConfigVersion,
     EmbedderChange,
     FusionConfig,
@@ -36,6 +37,8 @@ class InForce:
     fusion: FusionRule
     change: EmbedderChange | None
     stamps: frozenset[str]
+    changed_factor: float = CodeConfig().changed_factor
+    is_anchored: bool = False  # whether any memory names code
 
 
 def ranking_rules() -> dict[str, KindRule]:
@@ -58,14 +61,16 @@ def in_force() -> InForce:
     """In one round trip, for the hot path."""
     with connection.cursor() as cursor:
         cursor.execute(load("configuration"))
-        *parts, first, last = cursor.fetchone()
-    ranking, fusion, weights, change = (json.loads(part) if part else None for part in parts)
+        *parts, first, last, is_anchored = cursor.fetchone()
+    ranking, fusion, weights, code, change = (json.loads(part) if part else None for part in parts)
     rules = {row["kind"]: KindRule(*(row[field] for field in RULE_FIELDS)) for row in ranking or ()}
     return InForce(
         rules=dict.fromkeys(KINDS, UNKNOWN_RULE) | rules,
         fusion=_fusion(fusion, weights),
         change=partial(EmbedderChange, {name: change[name] for name in _CHANGE_FIELDS}) if change else None,
         stamps=frozenset() if first is None else frozenset({first, last}),
+        changed_factor=code["changed_factor"] if code else CodeConfig().changed_factor,
+        is_anchored=is_anchored,
     )
 
 

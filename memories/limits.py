@@ -137,6 +137,7 @@ REINFORCEMENT_LIMITS: Final = Limits(
         "promoted": Number(0.001, 2),
     }
 )
+CODE_LIMITS: Final = Limits({"changed_factor": Number(0, 1, low_included=False)})
 BRIEFING_LIMITS: Final = Limits(
     {"loop_days": Number(0, 3650, low_included=False), "recent_days": Number(0, 3650, low_included=False)}
 )

@@ -215,7 +215,7 @@ def factor_list(result: Result, rule: KindRule) -> list[dict[str, Any]]:
         "age": _ageing(result, rule),
         "provenance": PROVENANCE_WORDS[result.memory.provenance],
         "reinforcement": _direction(factors.reinforcement, "raised by use", "lowered by challenges", "no feedback yet"),
-        "structural": _direction(factors.structural, "", "code it names has changed", "no change known in its code"),
+        "structural": _direction(factors.structural, "", "the code it names has changed", "no change of code known"),
     }
     return [
         {"name": name, "number": value, "value": figure(value), "neutral": value == 1.0, "why": why}

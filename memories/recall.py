@@ -1,7 +1,7 @@
 """Recall: the one read by meaning and words. It writes nothing, so being shown never moves anything."""
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -12,7 +12,9 @@ from django.db.models import Count, Q
 from django.utils import timezone
 
 from memories.access import Actor, read_targets
+from memories.anchors import AnchorNow, Seen, Spot, looked_at, structural_factor, told_of
 from memories.candidates import Filters, Found, Meaning, Search, candidates, memory_of
+from memories.code.verdicts import Verdict
 from memories.configuration import InForce, in_force
 from memories.embedder_in_use import in_use_by
 from memories.embedding_queue import not_embedded_with
@@ -25,7 +27,7 @@ from memories.looks import looks
 from memories.models import EmbedderChange, Kind, Memory
 from memories.models.memory import AuthorKind
 from memories.querysets import OPENING, MemoryQuerySet
-from memories.ranking import AGEING, IGNORABLE, Factors, Scored, rank
+from memories.ranking import AGEING, IGNORABLE, Candidate, Factors, Scored, rank
 from memories.services.validation import CLOCK_SKEW, check_aware, check_choice, check_storable
 from memories.words import QUERY_LENGTH, memory_id_in, names_in, searchable, words_of
 from zeromemory.embedding import EmbedderError
@@ -64,6 +66,7 @@ class Result:
     policy: str
     why: str
     stale_days: int | None = None
+    anchors: tuple[AnchorNow, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,7 @@ def recall(
     as_of: datetime | None = None,
     ignore: frozenset[str] = frozenset(),
     rows: MemoryQuerySet | None = None,
+    code_seen: Mapping[Spot, Seen] | None = None,
     **narrower: Any,
 ) -> Recall:
     """The *k* best memories the actor may read. *narrower* holds further fields of ``Filters``.
@@ -103,11 +107,11 @@ def recall(
     filters = _checked(Filters(scopes=read_targets(actor, scopes), kinds=kinds, as_of=as_of, **narrower))
     by = in_force()
     meaning, stamps, notices = _meaning(query, by.change)
-    look = partial(find, query=query, meaning=meaning, ignore=ignore, by=by)
+    look = partial(find, query=query, meaning=meaning, ignore=ignore, by=by, code_seen=code_seen)
     results = _with_asks(look(filters=filters, k=k, rows=rows), filters.as_of or timezone.now())
     return Recall(
         results=results,
-        notices=notices + _more_notices(query, filters, stamps, by.stamps),
+        notices=notices + _more_notices(query, filters, stamps, by.stamps) + _code_notices(results),
         policy=_policy(results),
         took_ms=(time.perf_counter() - began) * 1000,
         scopes=filters.scopes,
@@ -144,23 +148,41 @@ def find(
     ignore: frozenset[str] = frozenset(),
     by: InForce | None = None,
     rows: MemoryQuerySet | None = None,
+    code_seen: Mapping[Spot, Seen] | None = None,
 ) -> list[Result]:
-    """Recall with the query's vector already made, *by* the configuration in force unless told otherwise."""
+    """Recall with the query's vector already made, *by* the configuration in force unless told otherwise.
+
+    *code_seen* is what the caller sees in a working tree of its own; it counts for this answer alone.
+    """
     direct, by = memory_id_in(query), by or in_force()
     search = search_for(query, meaning=meaning, filters=filters, fusion=by.fusion, k=k, direct=direct)
     searched = candidates(search)
     found = {hit.candidate.id: hit for hit in searched.found}
     if direct in found:
         found = {direct: found[direct]}  # whoever pastes an id asks for that memory, not for those that mention it
+    # What stood in the code on a past day nobody knows, so a recall as of that day leaves the code out.
+    code = looked_at(found, seen=code_seen) if by.is_anchored and filters.as_of is None else {}
     scored = rank(
-        [hit.candidate for hit in found.values()],
+        [_beside_its_code(hit.candidate, code, by.changed_factor) for hit in found.values()],
         now=filters.as_of or timezone.now(),
         rules=by.rules,
         fusion=by.fusion,
         background=searched.background,
         ignore=ignore,
     )
-    return _results(_each_text_once(scored, found)[:k], found, rows)
+    results = _results(_each_text_once(scored, found)[:k], found, rows)
+    return [_with_code(result, code.get(result.memory.pk)) for result in results] if code else results
+
+
+def _beside_its_code(candidate: Candidate, code: Mapping[Any, list[AnchorNow]], changed_factor: float) -> Candidate:
+    anchors = code.get(candidate.id)
+    return replace(candidate, structural=structural_factor(anchors, changed_factor)) if anchors else candidate
+
+
+def _with_code(result: Result, anchors: list[AnchorNow] | None) -> Result:
+    if not anchors:
+        return result
+    return replace(result, anchors=tuple(anchors), why=f"{result.why.removesuffix('.')}; {told_of(anchors)}.")
 
 
 def _check(query: str, k: int, ignore: frozenset[str]) -> None:
@@ -275,6 +297,20 @@ def _waiting_notices(filters: Filters, stamps: tuple[str, ...]) -> list[str]:
             f"{before:,} of these memories {'is' if before == 1 else 'are'} embedded by another model: "
             "found by words only until embedded again."
         )
+    return notices
+
+
+def _code_notices(results: list[Result]) -> list[str]:
+    lowered = sum(result.factors.structural < 1 for result in results)
+    unsure = sum(any(now.verdict == Verdict.UNKNOWN for now in result.anchors) for result in results)
+    notices = []
+    if lowered:
+        notices.append(
+            f"{lowered} of these memories {'ranks' if lowered == 1 else 'rank'} lower because the code "
+            f"{'it names' if lowered == 1 else 'they name'} has changed since."
+        )
+    if unsure:
+        notices.append(f"Of {unsure} of these memories the code could not be checked.")
     return notices
 
 

@@ -5,7 +5,16 @@ import pytest
 from django.test import Client, override_settings
 
 from memories import quick_meaning
-from memories.models import BriefingConfig, FusionConfig, FusionWeights, RankingConfig, ReinforcementConfig, Scope, User
+from memories.models import (
+    BriefingConfig,
+    CodeConfig,
+    FusionConfig,
+    FusionWeights,
+    RankingConfig,
+    ReinforcementConfig,
+    Scope,
+    User,
+)
 from memories.ranking import KIND_DEFAULTS
 from reflections.models import ReflectionConfig
 from tests.factories import make_scope, make_user
@@ -81,6 +90,7 @@ def write_shipped_configuration() -> None:
         ReinforcementConfig.objects.get_or_create(id=1)
         ReflectionConfig.objects.get_or_create(id=1)
         BriefingConfig.objects.get_or_create(id=1)
+        CodeConfig.objects.get_or_create(id=1)
 
 
 @pytest.fixture

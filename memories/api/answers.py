@@ -10,6 +10,7 @@ from uuid import UUID
 from django.utils import timezone
 
 from memories.access import Actor
+from memories.anchors import AnchorNow, looked_at
 from memories.doubts import open_disputes
 from memories.embedding_queue import is_embedded, stamps_in_use
 from memories.history import ties, versions
@@ -93,7 +94,7 @@ def whole_answer(memory: Memory, actor: Actor) -> dict[str, Any]:
             for tie in ties(memory, actor)
         ],
         "versions": [version_answer(version) for version in versions(memory, actor)],
-        "anchors": [],
+        "anchors": _anchors(memory),
     }
 
 
@@ -142,8 +143,29 @@ def remember_answer(remembered: Remembered) -> dict[str, Any]:
             {"id": one.memory.pk, "headline": one.memory.headline, "likeness": round(one.likeness, 3)}
             for one in remembered.similar
         ],
-        "anchors": [],
+        "anchors": _anchors(memory),
         "notices": list(remembered.notices),
+    }
+
+
+def _anchors(memory: Memory) -> list[dict[str, Any]]:
+    return [anchor_answer(now) for now in looked_at([memory.pk]).get(memory.pk, [])]
+
+
+def anchor_answer(now: AnchorNow) -> dict[str, Any]:
+    """``place`` is where the code stands now, where that is another place."""
+    anchor, place = now.anchor, now.judged.place
+    return {
+        "id": anchor.pk,
+        "repository": anchor.repository,
+        "path": anchor.path,
+        "symbol": anchor.symbol,
+        "verdict": now.verdict.value,
+        "detail": now.judged.detail,
+        "place": {"path": place.path, "symbol": place.symbol} if place else None,
+        "fingerprint": anchor.exact,
+        "revision": anchor.revision,
+        "since": anchor.created_at,
     }
 
 
@@ -175,7 +197,7 @@ def result_answer(result: Result) -> dict[str, Any]:
         "pinned": memory.pinned,
         "policy": memory.scope.retention,
         "stale_days": result.stale_days,
-        "anchors": [],
+        "anchors": [anchor_answer(now) for now in result.anchors],
         "why": result.why,
     }
 

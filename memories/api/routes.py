@@ -11,13 +11,14 @@ from ninja import Header, Query, Router, Status
 from memories import configuration, services
 from memories.access import Actor, memory_for, read_targets, writable_memory_for, write_target
 from memories.agent_recall import recall_for_agent
+from memories.anchors import seen_as
 from memories.api import answers, shapes
 from memories.controls import notices_of
 from memories.errors import ValidationFailed
 from memories.models import Kind, Memory
 from memories.paging import page_of
 from memories.querysets import MemoryQuerySet
-from memories.services import EntitySpec, LinkSpec
+from memories.services import AnchorSpec, EntitySpec, LinkSpec
 
 router = Router()
 ERRORS = dict.fromkeys((400, 401, 403, 404, 409, 413, 500, 503), shapes.ErrorOut)
@@ -38,7 +39,8 @@ def create_memory(request: HttpRequest, body: shapes.RememberIn) -> Any:
         scope=write_target(actor, body.scope),
         entities=[EntitySpec(entity.name, entity.type) for entity in body.entities],
         links=[LinkSpec(link.type, link.target) for link in body.links],
-        **body.dict(exclude={"scope", "entities", "links"}),
+        anchors=[AnchorSpec(**anchor.dict()) for anchor in body.anchors],
+        **body.dict(exclude={"scope", "entities", "links", "anchors"}),
     )
     return Status(201, answers.remember_answer(remembered))
 
@@ -157,10 +159,24 @@ def unpin_memory(request: HttpRequest, memory_id: str) -> Any:
     return answers.whole_answer(memory_for(actor, memory_id), actor)
 
 
+@router.post(
+    "/memories/{memory_id}/reanchor",
+    response={200: shapes.MemoryWhole, **ERRORS},
+    summary="Say that it still holds for the code as it is now",
+)
+def reanchor_memory(request: HttpRequest, memory_id: str, body: shapes.ReanchorIn | None = None) -> Any:
+    actor = acting(request)
+    said = body.dict() if body else {}
+    services.reanchor(actor=actor, memory=writable_memory_for(actor, memory_id), **said)
+    return answers.whole_answer(memory_for(actor, memory_id), actor)
+
+
 @router.post("/recall", response={200: shapes.RecallOut, **ERRORS}, summary="Recall, with every factor")
 def recall_memories(request: HttpRequest, body: shapes.RecallIn) -> Any:
     actor = acting(request)
-    found = recall_for_agent(actor=actor, **(body.dict() | {"ignore": frozenset(body.ignore)}))
+    asked = body.dict(exclude={"code_state"}) | {"ignore": frozenset(body.ignore)}
+    seen = dict(seen_as(**each.dict()) for each in body.code_state)
+    found = recall_for_agent(actor=actor, code_seen=seen, **asked)
     return answers.recall_answer(found, actor)
 
 

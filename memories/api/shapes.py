@@ -9,6 +9,7 @@ from uuid import UUID
 from ninja import Schema
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, StrictInt
 
+from memories.code.verdicts import Verdict
 from memories.services.validation import ENTITY_NAME_LENGTH, ENTITY_TYPE_LENGTH, MOST_ENTITIES, MOST_LINKS
 
 
@@ -38,12 +39,20 @@ class LinkIn(Request):
     target: Text = Field(description="Id of a memory you may read; of one you may write for `supersedes`.")
 
 
+class AnchorIn(Request):
+    repository: Text = Field(max_length=80, description="The name of a registered repository.")
+    path: Text = Field(max_length=1000, description="Of a file, from the top of the repository.")
+    symbol: Text = Field(default="", max_length=500, description="A function, class or constant; empty for the file.")
+    code: str = Field(default="", description="Its text, where only you see it: a working tree beside you.")
+
+
 class RememberIn(Request):
     content: str = Field(description="Control characters are taken out, with a notice.")
     kind: Text = "fact"
     scope: Text | None = Field(default=None, description="Slug, or owner/slug. Optional if you write to one scope.")
     entities: list[EntityIn] = Field(default_factory=list, max_length=MOST_ENTITIES)
     links: list[LinkIn] = Field(default_factory=list, max_length=MOST_LINKS)
+    anchors: list[AnchorIn] = Field(default_factory=list, max_length=20, description="The code that it is about.")
     source: Text = ""
     verbatim: str = ""
     session: Text = ""
@@ -72,6 +81,20 @@ class CloseIn(ReasonIn):
     evidence: Text = Field(default="", max_length=2000, description="What shows it: a memory's id, or a sentence.")
 
 
+class ReanchorIn(ReasonIn):
+    anchors: list[UUID] | None = Field(default=None, max_length=20, description="Of these alone; all if left out.")
+
+
+class CodeSeenIn(Request):
+    """Code as it is in a working tree of your own. With neither fingerprint nor code it says that it is not there."""
+
+    repository: Text = Field(max_length=80)
+    path: Text = Field(max_length=1000)
+    symbol: Text = Field(default="", max_length=500)
+    fingerprint: Text = Field(default="", max_length=100)
+    code: str = Field(default="", max_length=200_000)
+
+
 class RecallIn(Request):
     query: Text
     scopes: list[Text] | None = Field(default=None, max_length=100)
@@ -80,6 +103,9 @@ class RecallIn(Request):
     as_of: datetime | None = Field(default=None, description="Search what stood at this moment, which has been.")
     ignore: list[Ignored] = Field(default_factory=list, max_length=10)
     session: Text = Field(default="", max_length=120, description="Of the agent; the log of recalls shows it.")
+    code_state: list[CodeSeenIn] = Field(
+        default_factory=list, max_length=500, description="Goes before what the server sees, for this answer alone."
+    )
 
 
 class EntityOut(Schema):
@@ -154,6 +180,26 @@ class VerificationOut(Schema):
     checks: list[CheckOut]
 
 
+class PlaceOut(BaseModel):
+    path: str
+    symbol: str
+
+
+class AnchorOut(BaseModel):
+    """Code that a memory is about. Only ``changed`` and ``gone`` lower its rank; of ``unknown`` nobody could look."""
+
+    id: UUID
+    repository: str
+    path: str
+    symbol: str = Field(description="A qualified name; empty for the whole file.")
+    verdict: Verdict
+    detail: str
+    place: PlaceOut | None = Field(description="Where the code stands now, where that is another place.")
+    fingerprint: str
+    revision: str = Field(description="The commit that was checked out when it was set; empty where git did not know.")
+    since: datetime
+
+
 class MemoryWhole(MemoryOut):
     verbatim: str
     accessed_at: datetime
@@ -166,7 +212,7 @@ class MemoryWhole(MemoryOut):
     verification: VerificationOut
     links: list[LinkOut]
     versions: list[VersionOut]
-    anchors: list[dict[str, Any]]
+    anchors: list[AnchorOut]
 
 
 class ChangedOut(MemoryWhole):
@@ -191,7 +237,7 @@ class RememberOut(Schema):
     scope: str
     deduplicated: bool
     similar_existing: list[SimilarOut]
-    anchors: list[dict[str, Any]]
+    anchors: list[AnchorOut]
     notices: list[str]
 
 
@@ -238,7 +284,7 @@ class ResultOut(BaseModel):
     disputed: bool
     dispute_id: UUID | None
     stale_days: int | None
-    anchors: list[dict[str, Any]]
+    anchors: list[AnchorOut]
     superseded_by: UUID | None
     why: str
 

@@ -1,6 +1,7 @@
 from memories.models.activity import RecallActivity
 from memories.models.audit import AuditEntry
 from memories.models.briefings import BriefingConfig
+from memories.models.code import Anchor, CodeConfig, Repository
 from memories.models.config import ConfigVersion, FusionConfig, FusionWeights, RankingConfig, ReinforcementConfig
 from memories.models.embedders import EmbedderChange
 from memories.models.graph import Entity, Link, MemoryEntity
@@ -12,8 +13,10 @@ from memories.models.signals import Reinforcement, Surfacing, UsageEvent
 from memories.models.verification import FreshnessConfig, Verification
 
 __all__ = [
+    "Anchor",
     "AuditEntry",
     "BriefingConfig",
+    "CodeConfig",
     "ConfigVersion",
     "EmbedderChange",
     "Embedding",
@@ -34,6 +37,7 @@ __all__ = [
     "RecallActivity",
     "Reinforcement",
     "ReinforcementConfig",
+    "Repository",
     "Role",
     "Scope",
     "SignInLink",

@@ -11,6 +11,7 @@ from memories.errors import Conflict, ValidationFailed
 from memories.models import Link, Memory, Provenance, Reinforcement
 from memories.models.memory import AuthorKind, content_hash
 from memories.services import audit, lifecycle
+from memories.services.anchors import carry_anchors
 from memories.services.validation import (
     check_choice,
     check_content,
@@ -132,6 +133,7 @@ def _new_version(actor: Actor, old: Memory, changed: dict[str, Any]) -> Memory:
     windows.write_windows(new)
     entities.attach(new, named)
     _carry_links(old, new)
+    carry_anchors(old, new)
     _carry_reinforcement(old, new)
     stamp_new_wording(actor=actor, memory=new)
     lifecycle.retire_in_favour(actor=actor, memory=old, replacement=new, reason=EDITED)

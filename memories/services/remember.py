@@ -14,9 +14,10 @@ from memories.access import Actor
 from memories.candidates import Meaning
 from memories.controls import cleaned, notices_of
 from memories.errors import Conflict
-from memories.models import Kind, Memory, Provenance, Scope
+from memories.models import Anchor, Kind, Memory, Provenance, Scope
 from memories.models.memory import AuthorKind, content_hash
 from memories.services import audit
+from memories.services.anchors import attach, check_anchors, read_anchors
 from memories.services.links import create_links
 from memories.services.recognition import Known, known_again, tie_to_given
 from memories.services.signals import note_links
@@ -54,11 +55,13 @@ def remember(*, actor: Actor, scope: Scope, content: str, ring: bool = True, **a
     draft = Draft(**cleaned(asked))
     check_draft(draft)
     require_scope(actor, scope)
+    check_anchors(draft.anchors)
+    code = read_anchors(scope, draft.anchors)
     with writing():
-        remembered = _written(actor, scope, draft)
+        remembered = _written(actor, scope, draft, code.anchors)
         if ring and not remembered.deduplicated:
             ring_for(remembered.memory)
-    remembered = replace(remembered, notices=(*notices_of(asked), *remembered.notices))
+    remembered = replace(remembered, notices=(*notices_of(asked), *code.notices, *remembered.notices))
     if not ring or remembered.deduplicated:
         return remembered
     similar, notices = _similar(remembered.memory)
@@ -85,16 +88,18 @@ def _meaning(memory: Memory) -> tuple[Meaning | None, tuple[str, ...]]:
         return None, (f"Similar memories were sought by words only: {error}",)
 
 
-def _written(actor: Actor, scope: Scope, draft: Draft) -> Remembered:
+def _written(actor: Actor, scope: Scope, draft: Draft, code: Sequence[Anchor]) -> Remembered:
     if sent_before := _sent_before(scope, draft):
         return Remembered(sent_before, deduplicated=True)
     twin = _twin(scope, draft)
     known = Known() if twin else known_again(actor, scope, draft)
     if stored := twin or known.memory:
-        return _repeated(actor, stored, draft, _merged(stored, draft) if twin else _as_given(stored, draft))
+        notices = _merged(stored, draft) if twin else _as_given(stored, draft)
+        return _repeated(actor, stored, draft, code, notices)
     memory = _new_row(actor, scope, draft)
     entities.attach(memory, draft.entities)
     create_links(actor=actor, memory=memory, specs=draft.links)
+    attach(actor=actor, memory=memory, anchors=code)
     windows.write_windows(memory)
     audit.record(actor=actor, action="remember", subject=memory, scope=scope, kind=memory.kind)
     note_links(actor=actor, memory=memory, specs=draft.links)
@@ -102,10 +107,13 @@ def _written(actor: Actor, scope: Scope, draft: Draft) -> Remembered:
     return Remembered(memory, deduplicated=False)
 
 
-def _repeated(actor: Actor, memory: Memory, draft: Draft, notices: tuple[str, ...]) -> Remembered:
+def _repeated(
+    actor: Actor, memory: Memory, draft: Draft, code: Sequence[Anchor], notices: tuple[str, ...]
+) -> Remembered:
     entities_added = entities.attach(memory, draft.entities)
     links_added = create_links(actor=actor, memory=memory, specs=draft.links)
-    if entities_added or links_added:
+    anchors_added = attach(actor=actor, memory=memory, anchors=code)
+    if entities_added or links_added or anchors_added:
         check_entity_count(memory.entities.count())
         audit.record(
             actor=actor,
@@ -114,6 +122,7 @@ def _repeated(actor: Actor, memory: Memory, draft: Draft, notices: tuple[str, ..
             scope=memory.scope,
             entities=entities_added,
             links=links_added,
+            anchors=anchors_added,
         )
     _note_repeat(actor, memory, draft)
     return Remembered(memory, deduplicated=True, notices=notices)

@@ -40,6 +40,17 @@ class LinkSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class AnchorSpec:
+    """Code that a memory is about. *code* is the text of the symbol, or of the file where none is named, from whoever
+    sees it in a working tree that this server does not."""
+
+    repository: str
+    path: str
+    symbol: str = ""
+    code: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Draft:
     """A memory as somebody asks for it; ``checked`` says whether it may be written."""
 
@@ -47,6 +58,7 @@ class Draft:
     kind: str = Kind.FACT
     entities: Sequence[EntitySpec] = ()
     links: Sequence[LinkSpec] = ()
+    anchors: Sequence[AnchorSpec] = ()
     source: str = ""
     verbatim: str = ""
     pinned: bool = False

@@ -7,7 +7,9 @@ from uuid import UUID
 from django.db.models import Model
 
 from memories.models import (
+    Anchor,
     BriefingConfig,
+    CodeConfig,
     ConfigVersion,
     FreshnessConfig,
     FusionConfig,
@@ -86,4 +88,6 @@ def ruled_among(memories: Collection[UUID]) -> set[UUID]:
 
 
 register_configuration(RankingConfig, FusionConfig, FusionWeights, ReinforcementConfig, FreshnessConfig, BriefingConfig)
+register_configuration(CodeConfig)
+register(Carried(Anchor))
 register_configuration(ConfigVersion)

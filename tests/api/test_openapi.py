@@ -19,6 +19,7 @@ CALLS = {
     "/api/v1/memories/{memory_id}/close",
     "/api/v1/memories/{memory_id}/pin",
     "/api/v1/memories/{memory_id}/unpin",
+    "/api/v1/memories/{memory_id}/reanchor",
     "/api/v1/memories/{memory_id}/used",
     "/api/v1/memories/{memory_id}/challenge",
     "/api/v1/memories/{memory_id}/verify",

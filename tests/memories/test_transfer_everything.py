@@ -385,6 +385,8 @@ STAYS = {
     "memories.Surfacing": "Counts of the last days; they rank nothing.",
     "memories.RecallActivity": "A log of thirty days.",
     "insights.EvaluationRun": "What was measured here, on the memories and by the vectors of here.",
+    "memories.Repository": "Folders of this machine.",
+    "memories.Repository_scopes": "Folders of this machine.",
     "reflections.FailedCluster": "Counted in the export: they hang on calls of the model.",
     "reflections.FailedCluster_episodes": "See the failed clusters.",
     "reflections.ModelCall": "What this installation spent.",

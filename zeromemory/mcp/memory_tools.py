@@ -13,7 +13,7 @@ from memories.agent_recall import recall_for_agent
 from memories.api import answers
 from memories.api import shapes as rest
 from memories.models import Memory
-from memories.services import EntitySpec, LinkSpec
+from memories.services import AnchorSpec, EntitySpec, LinkSpec
 from memories.services.signals import mark_used as report_use
 from reflections.briefing import brief_agent
 from reflections.briefing_api import BriefingOut, briefing_answer
@@ -58,6 +58,9 @@ def remember(
     scope: Scope = None,
     entities: list[rest.EntityIn] | None = None,
     links: list[rest.LinkIn] | None = None,
+    anchors: Annotated[
+        list[rest.AnchorIn] | None, Field(description="The code that it is about.", max_length=20)
+    ] = None,
     source: Annotated[str, Field(description="Where it is from: an address, a file, a person.")] = "",
     session: Session = "",
     pinned: StrictBool = False,
@@ -72,6 +75,7 @@ def remember(
         kind=kind,
         entities=[EntitySpec(one.name, one.type) for one in entities or ()],
         links=[LinkSpec(one.type, one.target) for one in links or ()],
+        anchors=[AnchorSpec(**one.model_dump()) for one in anchors or ()],
         source=source,
         session=session,
         pinned=pinned,

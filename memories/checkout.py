@@ -1,0 +1,230 @@
+"""A working tree as it is now: files read safely, and never from a memory that could be out of date."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from memories.code.grammars import TEXT, language_of
+from memories.code.symbols import Source, Symbol
+
+MOST_BYTES: Final = 2 * 1024 * 1024
+MOST_FILES: Final = 20_000
+MOST_SEARCHED: Final = 64 * 1024 * 1024  # bytes that are read to find where a symbol went
+GIT_SECONDS: Final = 5.0
+_LOOKED_AT: Final = 8192  # bytes in which a NUL tells that a file is no text
+_IGNORED: Final = frozenset({".git", ".hg", ".svn", "node_modules", ".venv", "venv", "__pycache__", ".tox", "target"})
+
+
+class Unreadable(Exception):
+    """Nobody could look; the message says why. That is never the same as gone."""
+
+
+class Missing(Exception):
+    """There is no such file, and the tree around it can be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileNow:
+    """The contents of one file. ``sha256`` is that of the bytes, under which what was found in them may be kept."""
+
+    path: str
+    language: str
+    text: str
+    sha256: str
+
+
+class Checkout:
+    """One look at one working tree: each file is read once. Make a new one for the next look."""
+
+    def __init__(self, root: str) -> None:
+        self.root = Path(root)
+        self._files: dict[str, FileNow | Exception] = {}
+
+    @cached_property
+    def _real_root(self) -> Path:
+        try:
+            real = self.root.resolve(strict=True)
+            with os.scandir(real) as entries:
+                if next(entries, None) is None:
+                    raise Unreadable("The folder of the repository is empty: is it mounted?")
+        except OSError as error:
+            raise Unreadable(f"The folder of the repository cannot be read: {_why(error)}.") from error
+        return real
+
+    def read(self, path: str) -> FileNow:
+        """Raises Unreadable, and Missing where the tree can be read and has no such file."""
+        if path not in self._files:
+            try:
+                self._files[path] = self._read(path)
+            except (Unreadable, Missing) as error:
+                self._files[path] = error
+        found = self._files[path]
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    def _read(self, path: str) -> FileNow:
+        content = self._content(self._inside(path))
+        if b"\0" in content[:_LOOKED_AT]:
+            raise Unreadable("The file is not text.")
+        try:
+            text = content.decode("utf-8")
+        except UnicodeDecodeError:
+            text = content.decode("latin-1")
+        return FileNow(path, language_of(path), text, hashlib.sha256(content).hexdigest())
+
+    def _inside(self, path: str) -> Path:
+        """The real path. Raises Unreadable where it leads out of the tree, also by a symbolic link."""
+        check_path(path)
+        try:
+            real = (self._real_root / path).resolve()
+        except (OSError, RuntimeError) as error:
+            raise Unreadable(f"The file cannot be read: {_why(error)}.") from error
+        if not real.is_relative_to(self._real_root):
+            raise Unreadable("The path leads out of the repository.")
+        return real
+
+    def _content(self, real: Path) -> bytes:
+        try:
+            descriptor = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise Missing from error
+        except OSError as error:
+            raise Unreadable(f"The file cannot be read: {_why(error)}.") from error
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise Unreadable("That is not a file.")
+            with os.fdopen(descriptor, "rb", closefd=False) as file:
+                content = file.read(MOST_BYTES + 1)
+        except OSError as error:
+            raise Unreadable(f"The file cannot be read: {_why(error)}.") from error
+        finally:
+            os.close(descriptor)
+        if len(content) > MOST_BYTES:
+            raise Unreadable(f"The file is larger than {MOST_BYTES // 1024**2} MB.")
+        return content
+
+    def symbol(self, path: str, qualified: str) -> Symbol | None:
+        """None where the file defines no such symbol. Raises Unreadable, also where a syntax error may hide it, and
+        Missing."""
+        file = self.read(path)
+        found = _kept.get((file.sha256, file.language, qualified)) or _seen(file, qualified)
+        if found.symbol is None and found.has_errors:
+            raise Unreadable("The file does not parse, so what it defines cannot be told.")
+        return found.symbol
+
+    def source(self, path: str) -> Source:
+        file = self.read(path)
+        return Source(file.text, file.language)
+
+    @cached_property
+    def paths(self) -> list[str]:
+        """The files that belong to the tree, without what git ignores. Raises Unreadable above MOST_FILES."""
+        found = sorted(self._listed_by_git() or self._walked())
+        if len(found) > MOST_FILES:
+            raise Unreadable(f"The repository has more than {MOST_FILES:,} files.")
+        return found
+
+    def _listed_by_git(self) -> list[str] | None:
+        listed = self.git("ls-files", "-z", "--cached", "--others", "--exclude-standard")
+        return None if listed is None else [path for path in listed.split("\0") if path]
+
+    def _walked(self) -> Iterator[str]:
+        for folder, folders, names in os.walk(self._real_root):
+            folders[:] = [name for name in folders if name not in _IGNORED]
+            for name in names:
+                yield str((Path(folder) / name).relative_to(self._real_root))
+
+    def holding(self, language: str, *words: str) -> Iterator[str]:
+        """The files of that language in which all *words* occur. Raises Unreadable above MOST_SEARCHED bytes."""
+        sought, read = [word.encode() for word in words], 0
+        for path in self.paths:
+            if language_of(path) != language or language == TEXT:
+                continue
+            try:
+                content = self._content(self._inside(path))
+            except (Unreadable, Missing):
+                continue
+            read += len(content)
+            if read > MOST_SEARCHED:
+                raise Unreadable("The repository is too large to look for where it went.")
+            if all(word in content for word in sought):
+                yield path
+
+    @cached_property
+    def revision(self) -> str:
+        """The commit that is checked out; empty where git does not know."""
+        return (self.git("rev-parse", "HEAD") or "").strip()[:64]
+
+    def git(self, *arguments: str) -> str | None:
+        """What git says, which is never asked to write anything or to run what the repository configures; None where it
+        is missing, refuses or takes longer than GIT_SECONDS."""
+        command = ["git", "-C", str(self._real_root), "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"]
+        environment = {
+            "PATH": os.environ.get("PATH", ""),
+            "GIT_OPTIONAL_LOCKS": "0",
+            "GIT_TERMINAL_PROMPT": "0",
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "LC_ALL": "C",
+        }
+        try:
+            done = subprocess.run(  # noqa: S603  a fixed command over checked arguments
+                [*command, "-c", f"safe.directory={self._real_root}", *arguments],
+                env=environment,
+                capture_output=True,
+                timeout=GIT_SECONDS,
+                check=True,
+            )
+        except (OSError, subprocess.SubprocessError):
+            return None
+        return done.stdout.decode("utf-8", "replace")
+
+
+def check_path(path: str) -> None:
+    """Raises Unreadable for what cannot be a path inside a tree."""
+    parts = path.split("/")
+    if (
+        not path
+        or path.startswith("/")
+        or "\0" in path
+        or "\\" in path
+        or any(part in {"", ".", ".."} for part in parts)
+    ):
+        raise Unreadable(
+            "Name the file by its path inside the repository, with forward slashes and no . or .. in between."
+        )
+    if ".git" in parts:
+        raise Unreadable("What git keeps for itself is not code.")
+
+
+def _why(error: Exception) -> str:
+    return (getattr(error, "strerror", None) or "it is not a path").lower()
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    symbol: Symbol | None
+    has_errors: bool
+
+
+MOST_KEPT: Final = 4096
+_kept: dict[tuple[str, str, str], _Seen] = {}
+
+
+def _seen(file: FileNow, qualified: str) -> _Seen:
+    """What these bytes define is the same for ever, so it is the one thing that is kept."""
+    source = Source(file.text, file.language)
+    seen = _Seen(source.symbol(qualified) if qualified else source.whole, source.has_errors)
+    while len(_kept) >= MOST_KEPT:
+        _kept.pop(next(iter(_kept)), None)
+    _kept[file.sha256, file.language, qualified] = seen
+    return seen
