@@ -204,7 +204,7 @@ def test_a_duplicate_brings_its_new_entities_and_links_to_the_first(actor, scope
     assert {entity.name for entity in first.entities.all()} == {"A", "B"}
     assert first.links_out.get().target == other
     entry = AuditEntry.objects.get(action="enrich")
-    assert entry.detail == {"entities": 1, "links": 1}
+    assert entry.detail == {"entities": 1, "links": 1, "anchors": 0}
     first.refresh_from_db()
     assert first.updated_at == before
 
