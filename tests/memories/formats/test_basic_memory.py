@@ -82,6 +82,11 @@ def test_a_relation_is_a_link_where_both_notes_are_there_and_a_name_where_not():
     assert EntityRecord("Old Mole", "note") in note.entities
 
 
+def test_a_note_that_names_itself_is_not_tied_to_itself():
+    (found,) = of({"a.md": "# Old Mole\n\nThe [[a]] was built in 1880.\n"}).values()
+    assert found.links == ()
+
+
 def test_an_observation_is_tied_to_its_note():
     _, gotcha, riddle = of({"harbour/berth-4.md": BERTH}).values()
     assert gotcha.links == riddle.links == (LinkRecord("relates_to", "basic-memory:harbour/berth-4"),)
