@@ -30,6 +30,7 @@ PROVENANCE_WORDS: Final = {0: "provisional", 1: "agent or import", 2: "typed by 
 
 ACTION_WORDS: Final = {
     "approve": "approved",
+    "cancel_import": "cancelled",
     "challenge": "challenged",
     "close": "closed",
     "create_scope": "created the scope",
@@ -40,6 +41,7 @@ ACTION_WORDS: Final = {
     "recognise": "saved again",
     "forget": "forgotten",
     "forget_together": "forgotten together",
+    "hand_in_import": "handed in to be imported",
     "import": "imported",
     "link": "linked",
     "merge_entities": "had entities merged",
@@ -77,9 +79,11 @@ ACTION_WORDS: Final = {
 # What an act is done to, where that is not a memory; and the words of a count, where the trail names the thing itself.
 ACTED_ON: Final = {
     "approve": "draft",
+    "cancel_import": "import",
     "create_scope": "scope",
     "dismiss": "draft",
     "dismiss_rule": "rule",
+    "hand_in_import": "file",
     "import": "import",
     "open_dispute": "dispute",
     "pin_rule": "rule",

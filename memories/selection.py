@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from django.db.models import Count, Q
 from django.utils import timezone
@@ -23,6 +23,17 @@ PROTECTED: Final = Q(kind__in=PROTECTED_KINDS, provenance__gt=PROVISIONAL)
 LEFT_ALONE: Final = Q(pinned=True) | PROTECTED
 RETIRED: Final = {"superseded", "invalidated"}
 SAMPLE: Final = 10
+
+
+class Chosen(Protocol):
+    """Which memories of one scope an act is about, and how that is said on record."""
+
+    @property
+    def scope(self) -> Scope: ...
+
+    def forgettable(self) -> MemoryQuerySet: ...
+
+    def said(self) -> dict[str, Any]: ...
 
 
 @dataclass(frozen=True, slots=True)

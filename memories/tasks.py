@@ -61,3 +61,18 @@ def forget_activity() -> None:
 def make_months() -> None:
     """Whether or not anybody runs the hygiene cycle, whose roll-up does so too."""
     keep_usage_months(now=timezone.now())
+
+
+@shared_task
+def work_on_import(import_id: str) -> None:
+    # An import rings for vectors, so its module knows this one.
+    from memories.transfer import background
+
+    background.work_on(import_id)
+
+
+@shared_task
+def sweep_imports() -> None:
+    from memories.services import transfers
+
+    transfers.sweep()

@@ -1,7 +1,20 @@
 from django.urls import URLPattern, path
 
 from memories import people_views
-from memories.views import account, browse, bulk, connect, detail, embedder, ranking, scopes, tokens, verifying, writing
+from memories.views import (
+    account,
+    browse,
+    bulk,
+    connect,
+    detail,
+    embedder,
+    ranking,
+    scopes,
+    tokens,
+    transfer,
+    verifying,
+    writing,
+)
 
 urlpatterns: list[URLPattern] = [
     path("choose-password/", people_views.choose_password, name="choose_password"),
@@ -39,4 +52,11 @@ urlpatterns: list[URLPattern] = [
     path("tokens/<int:token_id>/first-call/", tokens.token_first_call, name="token_first_call"),
     path("tokens/<int:token_id>/first-write/", tokens.token_first_write, name="token_first_write"),
     path("tokens/<int:token_id>/revoke/", tokens.token_revoke, name="token_revoke"),
+    path("transfer/", transfer.transfer_page, name="transfer_page"),
+    path("transfer/export/", transfer.export_file, name="export_file"),
+    path("transfer/import/", transfer.import_new, name="import_new"),
+    path("transfer/imports/<uuid:import_id>/", transfer.import_detail, name="import_detail"),
+    path("transfer/imports/<uuid:import_id>/cancel/", transfer.import_cancel, name="import_cancel"),
+    path("transfer/imports/<uuid:import_id>/start/", transfer.import_start, name="import_start"),
+    path("transfer/imports/<uuid:import_id>/undo/", transfer.import_undo, name="import_undo"),
 ]

@@ -23,6 +23,10 @@ EFFECTS: Final = {
         "Makes the tables that reports of use of this month and the next three fall into.",
         "which table those reports lie in; never a report",
     ),
+    "memories.tasks.sweep_imports": (
+        "Takes up imports whose worker was lost, and removes files that nobody imported within a day.",
+        "the state of imports, and their files; never a memory",
+    ),
     "reflections.tasks.sweep": (
         "Brings snoozed drafts back on their day, takes up runs and conversations whose worker was lost or which wait "
         "to be judged, and starts the full cycle in each scope every ZEROMEMORY_HYGIENE_HOURS hours (0 unless set: "

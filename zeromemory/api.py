@@ -24,6 +24,7 @@ from memories.api.bulk import router as bulk_router
 from memories.api.freshness import router as freshness_router
 from memories.api.routes import router as memories_router
 from memories.api.signals import router as signals_router
+from memories.api.transfer import router as transfer_router
 from memories.errors import NotFound, ValidationFailed, ZeroMemoryError
 from memories.guard import masked
 from memories.services import tokens
@@ -67,6 +68,7 @@ api.add_router("", bulk_router, tags=["memories"])  # first, or "bulk" would be 
 api.add_router("", memories_router, tags=["memories"])
 api.add_router("", freshness_router, tags=["memories"])
 api.add_router("", signals_router, tags=["memories"])
+api.add_router("", transfer_router, tags=["import and export"])
 api.add_router("", reflections_router, tags=["reflections"])
 api.add_router("", insights_router, tags=["insights"])
 

@@ -62,6 +62,7 @@ def _each(task: str, seconds: int) -> dict[str, Any]:
 app.conf.beat_schedule = {
     "heartbeat": _each("zeromemory.heartbeat", heartbeat.EVERY_SECONDS),
     "embed what is still waiting": _each("memories.tasks.embed_pending", 60),
+    "pick up imports that wait": _each("memories.tasks.sweep_imports", 20),
     "forget old activity": _each("memories.tasks.forget_activity", 3600),
     "make the tables of coming months": _each("memories.tasks.make_months", 3600),
     "pick up what hygiene left waiting": _each("reflections.tasks.sweep", 20),

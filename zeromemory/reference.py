@@ -54,8 +54,13 @@ def _operation(title: str, operation: dict[str, Any], schema: dict[str, Any]) ->
         yield ""
     for status, answer in operation["responses"].items():
         if int(status) < 300:
-            fields = _fields(answer["content"]["application/json"]["schema"], schema)
-            yield f"Answers {status} with {', '.join(f'`{name}`' for name in fields)}.\n"
+            yield f"Answers {status} with {_answered(answer['content'], schema)}.\n"
+
+
+def _answered(content: dict[str, Any], schema: dict[str, Any]) -> str:
+    if "application/json" not in content:
+        return "a file"
+    return ", ".join(f"`{name}`" for name in _fields(content["application/json"]["schema"], schema))
 
 
 def _parameter(parameter: dict[str, Any]) -> tuple[str, str, str, str]:

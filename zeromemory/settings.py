@@ -257,6 +257,7 @@ SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = BEHIND_PROXY or _switch("ZEROMEMORY_SECURE_COOKIES")
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
+IMPORT_MEGABYTES = _whole_number("ZEROMEMORY_IMPORT_MB", 200, most=100_000)
 
 # Text, time, files ---------------------------------------------------------------------------
 

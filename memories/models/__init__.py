@@ -10,6 +10,7 @@ from memories.models.oauth import OAuthClient, OAuthCode, OAuthGrant
 from memories.models.people import SignInLink, User
 from memories.models.scopes import Membership, Role, Scope, Token
 from memories.models.signals import Reinforcement, Surfacing, UsageEvent
+from memories.models.transfers import Import, ImportedMemory
 from memories.models.verification import FreshnessConfig, Verification
 
 __all__ = [
@@ -24,6 +25,8 @@ __all__ = [
     "FreshnessConfig",
     "FusionConfig",
     "FusionWeights",
+    "Import",
+    "ImportedMemory",
     "Kind",
     "Link",
     "Membership",

@@ -24,7 +24,7 @@ from memories.models import AuditEntry, Memory
 from memories.models.audit import OPERATION
 from memories.models.memory import new_id
 from memories.querysets import MemoryQuerySet
-from memories.selection import Selection
+from memories.selection import Chosen
 from memories.services import audit
 from memories.services.validation import check_line
 from memories.services.writing import require_scope, writing
@@ -43,7 +43,7 @@ class Done:
     left: int
 
 
-def forget_many(*, actor: Actor, selection: Selection, expected: int, reason: str = "") -> Done:
+def forget_many(*, actor: Actor, selection: Chosen, expected: int, reason: str = "") -> Done:
     """Forget what *selection* matches, if it still matches *expected* memories. Pinned and protected ones stay.
 
     Raises Conflict, with nothing changed, when the number is another by now, nothing matches, or somebody else is

@@ -36,6 +36,9 @@ BATCH_CHARACTERS = 4_000_000
 type Progress = Callable[[int], None]
 """Called after each batch with the number of memories read so far."""
 
+type Wrote = Callable[[Sequence[UUID]], None]
+"""Called with the ids of the new memories of each batch, in the transaction that writes them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Report:
@@ -51,6 +54,7 @@ class Report:
     carried: Mapping[str, int] = field(default_factory=dict)  # rows about memories, by the name of their table
     scopes: tuple[str, ...] = ()
     created_scopes: tuple[str, ...] = ()
+    kinds: Mapping[str, int] = field(default_factory=dict)  # of the new memories
     dry_run: bool = False
 
 
@@ -64,6 +68,7 @@ def import_from(
     trusted: bool = False,
     dry_run: bool = False,
     progress: Progress | None = None,
+    wrote: Wrote | None = None,
 ) -> Report:
     """Read *source* and write its memories in one transaction; raises TransferError, and then nothing was written.
 
@@ -73,7 +78,7 @@ def import_from(
     """
     try:
         with writing():
-            work = _Import(Destinations(actor, only=scope, create=create_scopes), trusted=trusted)
+            work = _Import(Destinations(actor, only=scope, create=create_scopes), trusted=trusted, wrote=wrote)
             for batch in _batches(format.read(source)):
                 work.take(batch)
                 if progress:
@@ -102,8 +107,9 @@ def _batches(records: Iterable[Record]) -> Iterator[list[Record]]:
 
 
 class _Import:
-    def __init__(self, destinations: Destinations, *, trusted: bool) -> None:
+    def __init__(self, destinations: Destinations, *, trusted: bool, wrote: Wrote | None) -> None:
         self.destinations = destinations
+        self.wrote = wrote
         self.trusted = trusted
         self.people = People()
         self.references = References()
@@ -113,6 +119,7 @@ class _Import:
         self.promoted: list[UUID] = []
         self.read = self.existing = 0
         self.written: Counter[int] = Counter()
+        self.kinds: Counter[str] = Counter()
         self.differing: list[str] = []
 
     def take(self, batch: Sequence[Record]) -> None:
@@ -127,11 +134,17 @@ class _Import:
             raise TransferError("The database did not keep every memory of a batch. Nothing was imported.")
         if rows and not self.written:
             embed_pending.apply_async_on_commit(retry=False)
-        self.written.update(memory.scope_id for _, memory in rows)
+        self._count([memory for _, memory in rows])
         for record, memory in rows:
             self.references.wait(record, memory)
             if record.reinforcement and record.reinforcement.promoted:
                 self.promoted.append(memory.pk)
+
+    def _count(self, memories: Sequence[Memory]) -> None:
+        self.written.update(memory.scope_id for memory in memories)
+        self.kinds.update(memory.kind for memory in memories)
+        if memories and self.wrote:
+            self.wrote([memory.pk for memory in memories])
 
     def _put_by(self, record: Record) -> None:
         """What is no memory waits until they are there."""
@@ -207,6 +220,7 @@ class _Import:
             carried=dict(sum(self.arrivals.written.values(), Counter())),
             scopes=tuple(scope.slug for scope in self.destinations.scopes),
             created_scopes=tuple(scope.slug for scope in self.destinations.created),
+            kinds=dict(self.kinds),
             dry_run=dry_run,
         )
 

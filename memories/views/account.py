@@ -67,7 +67,5 @@ def _page(request: HttpRequest, *, profile: Any = None, password: Any = None) ->
 def _commands(person: str, scope: str) -> dict[str, str]:
     """For the shell of the machine the server runs on."""
     return {
-        "take": f".venv/bin/python manage.py export_memories --user {person} --out memories.jsonl",
-        "bring": f".venv/bin/python manage.py import_memories memories.jsonl --user {person} --dry-run",
         "history": f".venv/bin/python manage.py import_memories --repo PATH --scope {scope} --user {person}",
     }

@@ -17,6 +17,7 @@ from memories.services.people import create_sign_in_link
 from tests.browser.conftest import NARROW, WIDE
 from tests.factories import make_user
 from tests.insights.evaluations import make_run
+from tests.memories.handing_in import make_import
 from tests.memories.pages import named_pages
 from tests.memories.planted import plant
 from tests.reflections.factories import make_cycle
@@ -31,6 +32,7 @@ PAGES: dict[str, Callable[[SimpleNamespace], dict[str, Any]]] = {
     "evaluation_list": lambda rows: {},
     "evaluation_run": lambda rows: {"evaluation_id": make_run().pk},
     "embedder_page": lambda rows: {},
+    "import_detail": lambda rows: {"import_id": make_import(rows.scope).pk},
     "inbox": lambda rows: {},
     "insights": lambda rows: {},
     "memory_bulk": lambda rows: {},
@@ -53,6 +55,7 @@ PAGES: dict[str, Callable[[SimpleNamespace], dict[str, Any]]] = {
     "today": lambda rows: {},
     "token_list": lambda rows: {},
     "token_new": lambda rows: {},
+    "transfer_page": lambda rows: {},
 }
 # Seen without an account, or on the way to a password: each has a test of its own below.
 SIGNING_IN = {"choose_password", "sign_in", "sign_in_link"}
@@ -62,7 +65,12 @@ WITHOUT_A_SCREEN = {
     "embedder_pause",
     "embedder_resume",
     "embedder_roll_back",
+    "export_file",
     "healthz",
+    "import_cancel",
+    "import_new",
+    "import_start",
+    "import_undo",
     "inbox_act",
     "inbox_bulk",
     "insights_csv",

@@ -122,5 +122,6 @@ def test_a_broken_embedder_is_told_with_what_to_do(mine):
 def test_the_commands_name_the_person(client_of):
     person = make_user(username="visitor")
     commands = " ".join(block.text for block in Html(client_of(person).get("/settings/")).all("pre"))
-    assert "export_memories --user visitor --out memories.jsonl" in commands
+    assert "import_memories --repo PATH" in commands
+    assert "--user visitor" in commands
     assert reverse("settings_page") == "/settings/"

@@ -384,6 +384,8 @@ STAYS = {
     "memories.AuditEntry": "The trail is of acts that were done here; the import is one.",
     "memories.Surfacing": "Counts of the last days; they rank nothing.",
     "memories.RecallActivity": "A log of thirty days.",
+    "memories.Import": "Work that was done here.",
+    "memories.ImportedMemory": "Which memories an import wrote here, so that it can be undone here.",
     "insights.EvaluationRun": "What was measured here, on the memories and by the vectors of here.",
     "memories.Repository": "Folders of this machine.",
     "memories.Repository_scopes": "Folders of this machine.",

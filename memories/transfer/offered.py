@@ -1,0 +1,43 @@
+"""The formats that pages and programs may choose from, and which of them a file is in."""
+
+from collections.abc import Iterator
+from pathlib import PurePath
+from typing import IO, Final
+
+from memories.errors import ZeroMemoryError
+from memories.transfer.contract import Format
+from memories.transfer.registry import FORMATS, format_called
+
+LOOKED_INTO: Final = 8_000_000  # bytes; larger files are told by their names alone
+
+
+def all_formats() -> list[type[Format]]:
+    return [format_called(name) for name in sorted(FORMATS)]
+
+
+def readable() -> list[type[Format]]:
+    """Those that read a file; a repository or a folder is on the machine of the server alone."""
+    return [format for format in all_formats() if format.reads and format.takes_file]
+
+
+def writable() -> list[type[Format]]:
+    return [format for format in all_formats() if format.writes]
+
+
+def guessed(file_name: str, file: IO[bytes], length: int) -> type[Format] | None:
+    """The format by the file's name, or else the only one that makes sense of its beginning; None where unsure."""
+    named = [format for format in readable() if PurePath(file_name.lower()).suffix in format.readable_suffixes()]
+    if len(named) == 1 or length > LOOKED_INTO:
+        return named[0] if len(named) == 1 else None
+    fitting = list(_fitting(named or readable(), file))
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _fitting(formats: list[type[Format]], file: IO[bytes]) -> Iterator[type[Format]]:
+    for format in formats:
+        file.seek(0)
+        try:
+            next(iter(format().read(file)))
+        except (ZeroMemoryError, StopIteration):
+            continue
+        yield format
