@@ -42,6 +42,7 @@ def _settings_for_tests() -> Iterator[None]:
 LONG = (
     "acceptance/test_backup_killed.py",
     "acceptance/test_killed_in_a_step.py",
+    "acceptance/test_killed_in_an_import.py",
     "acceptance/test_start_database.py",
     "api/test_fuzz_deep.py",
     "insights/test_quality_harness.py",

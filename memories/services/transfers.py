@@ -98,7 +98,11 @@ def cancel(*, actor: Actor, row: Import) -> None:
 
 
 def claim(id: str | uuid.UUID) -> Import | None:
-    """The row, taken up; None when another worker has it, or when it is gone."""
+    """The row, taken up; None when another worker has it, when it is gone, or while another import of its scope is at
+    work: they would only wait for each other."""
+    here = Import.objects.filter(pk=id).values("scope")
+    if Import.objects.filter(scope__in=here, state__in=AT_WORK).exists():
+        return None
     for waiting, at_work in _TAKEN_UP.items():
         taken = Import.objects.filter(pk=id, state=waiting)
         if taken.update(state=at_work, heartbeat_at=timezone.now(), attempts=F("attempts") + 1, read=0):
@@ -125,6 +129,11 @@ def finish(row: Import, state: str, *, error: str = "", **values: Any) -> bool:
         if is_mine and ended:
             transaction.on_commit(partial(kept_files.remove, row.pk))
     return is_mine
+
+
+def put_back(row: Import) -> bool:
+    """Let the sweep try again what another write stood in the way of; False after the last attempt."""
+    return row.attempts < MOST_ATTEMPTS and bool(mine(row).update(state=_PUT_BACK[State(row.state)]))
 
 
 def record_done(

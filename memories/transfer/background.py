@@ -13,7 +13,7 @@ from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
 from memories.access import actor_for_user
-from memories.errors import ZeroMemoryError
+from memories.errors import Conflict, ZeroMemoryError
 from memories.models import Import
 from memories.services import transfers
 from memories.transfer import kept_files
@@ -41,6 +41,8 @@ def work_on(id: str) -> None:
         if transfers.mine(row).filter(cancel_asked_at__isnull=False).exists():
             transfers.finish(row, State.CANCELLED)
     except ZeroMemoryError as error:
+        if isinstance(error, Conflict) and transfers.put_back(row):
+            return
         transfers.finish(row, State.FAILED, error=error.message)
 
 

@@ -25,12 +25,12 @@ def writable() -> list[type[Format]]:
 
 
 def guessed(file_name: str, file: IO[bytes], length: int) -> type[Format] | None:
-    """The format by the file's name, or else the only one that makes sense of its beginning; None where unsure."""
+    """The format of this name, or of several of this name the only one that makes sense of its beginning; None where
+    unsure, because a text makes sense to many."""
     named = [format for format in readable() if PurePath(file_name.lower()).suffix in format.readable_suffixes()]
-    if len(named) == 1 or length > LOOKED_INTO:
-        return named[0] if len(named) == 1 else None
-    fitting = list(_fitting(named or readable(), file))
-    return fitting[0] if len(fitting) == 1 else None
+    if len(named) > 1 and length <= LOOKED_INTO:
+        named = list(_fitting(named, file))
+    return named[0] if len(named) == 1 else None
 
 
 def _fitting(formats: list[type[Format]], file: IO[bytes]) -> Iterator[type[Format]]:

@@ -3,8 +3,10 @@
 import os
 import threading
 import time
+from contextlib import contextmanager
 from datetime import timedelta
 
+import psycopg
 import pytest
 from django.db import connection
 from django.utils import timezone
@@ -13,10 +15,11 @@ from memories import services
 from memories.access import actor_for_user
 from memories.errors import Conflict, Forbidden, NotFound, PayloadTooLarge
 from memories.models import AuditEntry, Import, ImportedMemory, Memory, Role
-from memories.services import bulk, transfers
+from memories.services import bulk, transfers, writing
 from memories.transfer import background, kept_files
-from tests.factories import make_member, make_memory, make_user
+from tests.factories import make_member, make_memory, make_scope, make_user
 from tests.memories.handing_in import handed_in, lines, make_import
+from zeromemory import database
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -193,6 +196,34 @@ def test_an_import_whose_worker_was_lost_is_taken_up_again(scope):
     assert now(row).state == "queued"
     background.work_on(str(row.pk))
     assert (now(row).state, Memory.objects.count()) == ("done", 3)
+
+
+def test_two_imports_into_one_scope_are_done_one_after_the_other(scope):
+    first, second = handed_in(scope), handed_in(scope)
+    assert transfers.claim(first.pk)
+    assert transfers.claim(second.pk) is None
+    background.work_on(str(second.pk))
+    assert now(second).state == "to_check"
+    assert transfers.claim(handed_in(make_scope(scope.owner)).pk)
+
+
+def test_an_import_that_another_write_stands_in_the_way_of_is_tried_again(scope, monkeypatch):
+    row = make_import(scope)
+    transfers.confirm(actor=actor_for_user(scope.owner), row=row)
+    monkeypatch.setattr(writing, "LOCK_TIMEOUT", "50ms")
+    with held_elsewhere(scope):
+        background.work_on(str(row.pk))
+    assert now(row).state == "queued"
+    background.work_on(str(row.pk))
+    assert now(row).state == "done"
+
+
+@contextmanager
+def held_elsewhere(scope):
+    """The row of the scope, locked in a session of its own."""
+    with psycopg.connect(**database.parameters()) as session:
+        session.execute("SELECT FROM memories_scope WHERE id = %s FOR UPDATE", [scope.pk])
+        yield
 
 
 def silent(row):

@@ -93,8 +93,8 @@ def test_a_file_that_does_not_tell_its_format_is_asked_about(mine, scope):
     assert not Import.objects.exists()
 
 
-def test_a_file_under_a_strange_name_is_told_by_its_contents(mine, scope):
-    choose(mine, scope, name="memories.backup")
+def test_a_format_that_is_chosen_needs_no_name(mine, scope):
+    choose(mine, scope, name="memories.backup", format="jsonl")
     assert Import.objects.get().format == "jsonl"
 
 
