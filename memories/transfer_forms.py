@@ -16,7 +16,7 @@ GUESS: Final = ""
 
 
 class ImportForm(forms.Form):
-    file = forms.FileField(label="File", widget=forms.FileInput(attrs={"class": "drop-zone"}))
+    file = forms.FileField(label="Choose a file, or drop it here", widget=forms.FileInput(attrs={"class": "drop-zone"}))
     format = forms.ChoiceField(required=False, label="Format", help_text="Left open, it is told by the file itself.")
     scope = ScopeField(
         Scope.objects.none(), label="Into", empty_label=None, help_text="Everything in the file goes into this scope."

@@ -19,8 +19,8 @@ def handed_in(scope: Scope, raw: bytes | None = None, **asked: Any) -> Import:
     return transfers.hand_in(**{"actor": actor_for_user(scope.owner), "scope": scope} | values | asked)
 
 
-def make_import(scope: Scope, raw: bytes | None = None) -> Import:
+def make_import(scope: Scope, raw: bytes | None = None, **asked: Any) -> Import:
     """One that a worker has checked, and that waits for its person."""
-    row = handed_in(scope, raw)
+    row = handed_in(scope, raw, **asked)
     background.work_on(str(row.pk))
     return Import.objects.get(pk=row.pk)

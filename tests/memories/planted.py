@@ -12,6 +12,7 @@ from memories.selection import Selection
 from memories.services.bulk import forget_many
 from tests.factories import add_entity, make_member, make_memory, make_scope, make_token, make_user
 from tests.insights.asking import make_recall
+from tests.memories.handing_in import lines, make_import
 from tests.reflections.factories import make_candidate, make_episodes, make_failed_cluster
 from tests.reflections.ruling import make_proposal, make_rule, useful
 
@@ -58,7 +59,9 @@ def plant(person: User, text: str = MARKUP) -> SimpleNamespace:
     member = make_member(scope, user=make_user(username=text[:150]))
     make_recall(person, [newer, gone], query=text[:500], agent=text[:120], session=text[:120])
     AuditEntry.objects.create(actor=text[:200], action=text[:60], scope=scope, object_type=text[:40], object_id="1")
+    arrival = make_import(scope, lines(1, content=f"imported {text}", source=text), file_name=text)
     return SimpleNamespace(
+        arrival=arrival,
         scope=scope,
         memory=newer,
         old=memory,

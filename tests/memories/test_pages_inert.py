@@ -47,6 +47,7 @@ def addresses_of(name, values, rows):
         "candidate_id": [rows.candidate.pk, rows.decided.pk],
         "cluster_id": [rows.cluster.pk],
         "operation_id": [rows.operation],
+        "import_id": [rows.arrival.pk],
         "run_id": [rows.run.pk],
         "evaluation_id": [rows.evaluation.pk],
         "rule_id": [rows.rule.pk],

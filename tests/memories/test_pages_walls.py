@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from memories.access import actor_for_user
 from memories.facets import Choice
-from memories.models import AuditEntry, Membership, Memory, Scope, Token
+from memories.models import AuditEntry, Import, Membership, Memory, Scope, Token
 from memories.selection import Selection
 from memories.services import forget, pin, remember, supersede
 from memories.services.bulk import forget_many
@@ -21,6 +21,7 @@ from reflections.models import Candidate, CandidateMember, Dispute, FailedCluste
 from reflections.services.disputes import challenge
 from tests.factories import add_entity, make_member, make_memory, make_scope, make_token, make_user
 from tests.insights.asking import make_recall
+from tests.memories.handing_in import lines, make_import
 from tests.memories.pages import named_pages
 from tests.reflections.factories import make_candidate, make_episodes, make_failed_cluster
 from tests.reflections.ruling import make_proposal, make_rule
@@ -45,6 +46,7 @@ TABLES: tuple[type[Model], ...] = (
     FailedCluster,
     Run,
     StandingRule,
+    Import,
 )
 
 
@@ -75,8 +77,10 @@ def theirs(db):
     operation = forget_many(actor=actor, selection=selection, expected=1, reason=f"{MARK} bulk").operation
     token, _ = create_token(actor=actor, name=f"{MARK}-token", scopes=[scope])
     make_member(scope, user=make_user(username=f"{MARK}-member"))
+    raw = lines(1, content=f"The {MARK} line.", external_id=f"{MARK}-line")
     return SimpleNamespace(
         user=user,
+        arrival=make_import(scope, raw, file_name=f"{MARK}.jsonl"),
         scope=scope,
         memory=memory,
         candidate=candidate,
@@ -110,6 +114,7 @@ def values_of(theirs, names):
         "user_id": theirs.user.pk,
         "token_id": theirs.token.pk,
         "operation_id": theirs.operation,
+        "import_id": theirs.arrival.pk,
         "secret": "guessed",
         "name": "age",
         "evaluation_id": 1,
