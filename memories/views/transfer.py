@@ -123,7 +123,9 @@ def import_undo(request: HttpRequest, import_id: uuid.UUID) -> HttpResponse:
 @require_safe
 def export_file(request: HttpRequest) -> HttpResponse | StreamingHttpResponse:
     actor = actor_for_request(request)
-    form = ExportForm({"format": "jsonl"} | request.GET.dict(), actor=actor)
+    if "format" not in request.GET:
+        return redirect("transfer_page")
+    form = ExportForm(request.GET, actor=actor)
     if not form.is_valid():
         return _page(request, actor, ImportForm(actor=actor), status=422)
     scope = form.cleaned_data["scope"]

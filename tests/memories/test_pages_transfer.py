@@ -150,7 +150,7 @@ def test_the_page_counts_what_an_export_would_hold(mine, owner, scope):
 def test_an_export_is_a_download_of_what_the_person_reads(mine, owner, scope):
     make_memory("Mine.", scope=scope)
     make_memory("Theirs.")
-    answer = mine.get(f"{PAGE}export/")
+    answer = mine.get(f"{PAGE}export/?format=jsonl")
     raw = b"".join(answer.streaming_content)
     assert b"Mine." in raw
     assert b"Theirs." not in raw
