@@ -18,7 +18,7 @@ from memories.api.shapes import Text
 from memories.errors import ValidationFailed
 from memories.models import Scope
 from memories.services import transfers
-from memories.transfer import kept_files
+from memories.transfer import kept_files, offered
 from memories.transfer.background import counts
 from memories.transfer.errors import TransferError
 from memories.transfer.importing import import_from
@@ -36,7 +36,12 @@ _BODY: Final = {
         "multipart/form-data": {"schema": {"type": "object", "properties": {"file": _FILE}, "required": ["file"]}},
     },
 }
-_DOWNLOAD: Final = {"200": {"description": "The file.", "content": {"application/octet-stream": {"schema": _FILE}}}}
+_DOWNLOAD: Final = {
+    "200": {
+        "description": "The file.",
+        "content": {format.media_type: {"schema": _FILE} for format in offered.writable()},
+    }
+}
 Format = Annotated[str, Query(description="One of the formats; jsonl is the lossless one.")]
 
 

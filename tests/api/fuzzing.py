@@ -76,7 +76,7 @@ def _sent(client: Client, case: Any) -> httpx.Response:
         query_string=parts.query,
     )
     request = httpx.Request(str(wire.method), str(wire.url))
-    found = httpx.Response(answer.status_code, headers=dict(answer.headers), content=answer.content, request=request)
+    found = httpx.Response(answer.status_code, headers=dict(answer.headers), content=answer.getvalue(), request=request)
     found.elapsed = timedelta()  # nobody sent it
     return found
 

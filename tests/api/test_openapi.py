@@ -10,6 +10,8 @@ from tests.factories import make_memory
 pytestmark = pytest.mark.django_db
 
 CALLS = {
+    "/api/v1/export",
+    "/api/v1/import",
     "/api/v1/memories",
     "/api/v1/memories/bulk",
     "/api/v1/memories/bulk/{operation}/undo",
