@@ -9,7 +9,7 @@ import memories.models.memory
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("memories", "0016_oauth"),
+        ("memories", "0017_code_anchors"),
     ]
 
     operations = [
