@@ -17,6 +17,7 @@ from memories.history import ties, versions
 from memories.looks import ledger, looks
 from memories.models import Memory
 from memories.recall import COUNTED
+from memories.recognised_entities import recognised_of
 
 if TYPE_CHECKING:
     from memories.recall import Recall, Result
@@ -93,6 +94,7 @@ def whole_answer(memory: Memory, actor: Actor) -> dict[str, Any]:
             }
             for tie in ties(memory, actor)
         ],
+        "entities_recognised": recognised_of(memory),
         "versions": [version_answer(version) for version in versions(memory, actor)],
         "anchors": _anchors(memory),
     }
@@ -139,6 +141,7 @@ def remember_answer(remembered: Remembered) -> dict[str, Any]:
         "id": memory.pk,
         "scope": memory.scope.slug,
         "deduplicated": remembered.deduplicated,
+        "entities_recognised": list(remembered.recognised),
         "similar_existing": [
             {"id": one.memory.pk, "headline": one.memory.headline, "likeness": round(one.likeness, 3)}
             for one in remembered.similar

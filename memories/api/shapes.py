@@ -201,6 +201,8 @@ class AnchorOut(BaseModel):
 
 
 class MemoryWhole(MemoryOut):
+    """``entities_recognised``: those among ``entities`` that were found in the text, because none was given."""
+
     verbatim: str
     accessed_at: datetime
     access_count: int
@@ -212,6 +214,7 @@ class MemoryWhole(MemoryOut):
     verification: VerificationOut
     links: list[LinkOut]
     versions: list[VersionOut]
+    entities_recognised: list[str]
     anchors: list[AnchorOut]
 
 
@@ -236,6 +239,7 @@ class RememberOut(Schema):
     id: UUID
     scope: str
     deduplicated: bool
+    entities_recognised: list[str]
     similar_existing: list[SimilarOut]
     anchors: list[AnchorOut]
     notices: list[str]

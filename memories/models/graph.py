@@ -32,6 +32,9 @@ class Entity(models.Model):
 class MemoryEntity(models.Model):
     memory = models.ForeignKey(Memory, on_delete=models.CASCADE, related_name="memory_entities")
     entity = models.ForeignKey(Entity, on_delete=models.CASCADE, related_name="memory_entities")
+    recognised = models.BooleanField(
+        default=False, db_default=False, help_text="Found in the text, where the writer named nothing."
+    )
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["memory", "entity"], name="memory_entity_unique")]

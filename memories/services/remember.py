@@ -16,6 +16,7 @@ from memories.controls import cleaned, notices_of
 from memories.errors import Conflict
 from memories.models import Anchor, Kind, Memory, Provenance, Scope
 from memories.models.memory import AuthorKind, content_hash
+from memories.recognised_entities import recognise
 from memories.services import audit
 from memories.services.anchors import attach, check_anchors, read_anchors
 from memories.services.links import create_links
@@ -35,21 +36,25 @@ _LEFT_ALONE: Final = ("pinned", "source", "verbatim", "valid_from", "valid_until
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """``similar``: up to three live memories of the scope that say almost the same, most alike first."""
+    """``similar``: up to three live memories of the scope that say almost the same, most alike first. ``recognised``:
+    names of entities that were found in the text, because none was given."""
 
     memory: Memory
     deduplicated: bool
     similar: tuple[Similar, ...] = ()
     notices: tuple[str, ...] = ()
+    recognised: tuple[str, ...] = ()
 
 
-def remember(*, actor: Actor, scope: Scope, content: str, ring: bool = True, **asked: Any) -> Remembered:
+def remember(
+    *, actor: Actor, scope: Scope, content: str, ring: bool = True, compare: bool = True, **asked: Any
+) -> Remembered:
     """Store *content* in *scope*; the fields of ``Draft`` are the other things to ask for.
 
     A live memory of the same kind and text, and one with the same idempotency key or external id, is returned instead
     of a second row. Control characters are taken out, with a notice. Raises ValidationFailed, PayloadTooLarge,
     NotFound, Forbidden or Conflict, and then nothing is written. Bulk writers pass ``ring=False``: the sweep embeds
-    what they wrote, and near-equal memories are not sought.
+    what they wrote, and near-equal memories are not sought; nor with ``compare=False``, for those who hold other rows.
     """
     asked |= {"content": content}
     draft = Draft(**cleaned(asked))
@@ -62,7 +67,7 @@ def remember(*, actor: Actor, scope: Scope, content: str, ring: bool = True, **a
         if ring and not remembered.deduplicated:
             ring_for(remembered.memory)
     remembered = replace(remembered, notices=(*notices_of(asked), *code.notices, *remembered.notices))
-    if not ring or remembered.deduplicated:
+    if not (ring and compare) or remembered.deduplicated:
         return remembered
     similar, notices = _similar(remembered.memory)
     return replace(remembered, similar=similar, notices=(*remembered.notices, *notices))
@@ -98,13 +103,14 @@ def _written(actor: Actor, scope: Scope, draft: Draft, code: Sequence[Anchor]) -
         return _repeated(actor, stored, draft, code, notices)
     memory = _new_row(actor, scope, draft)
     entities.attach(memory, draft.entities)
+    named = () if draft.entities else recognise(memory)
     create_links(actor=actor, memory=memory, specs=draft.links)
     attach(actor=actor, memory=memory, anchors=code)
     windows.write_windows(memory)
     audit.record(actor=actor, action="remember", subject=memory, scope=scope, kind=memory.kind)
     note_links(actor=actor, memory=memory, specs=draft.links)
     tie_to_given(memory, known.reworded)
-    return Remembered(memory, deduplicated=False)
+    return Remembered(memory, deduplicated=False, recognised=named)
 
 
 def _repeated(

@@ -9,7 +9,7 @@ from django.db import connection, transaction
 from django.db.models import Prefetch, QuerySet
 
 from memories.embedder_in_use import newest_change
-from memories.models import Entity, Link, Memory, Scope, UsageEvent, Verification
+from memories.models import Link, Memory, MemoryEntity, Scope, UsageEvent, Verification
 from memories.presentation import scope_names
 from memories.transfer import departing
 from memories.transfer.contract import Format
@@ -120,11 +120,12 @@ def _leave_out(names: dict[int, str], export: Export) -> None:
 
 
 def _with_all(memories: QuerySet[Memory]) -> QuerySet[Memory]:
+    ties = MemoryEntity.objects.select_related("entity")
     links = Link.objects.select_related("target").defer("target__content", "target__verbatim")
     return (
         memories.select_related("author", "invalidated_by", "reinforcement", "superseded_by")
         .prefetch_related(
-            Prefetch("entities", Entity.objects.order_by("type", "canonical")),
+            Prefetch("memory_entities", ties.order_by("entity__type", "entity__canonical")),
             Prefetch("links_out", links.order_by("created_at", "type", "target_id")),
             Prefetch("verifications", Verification.objects.select_related("user").order_by("at", "pk")),
             Prefetch("usage_events", UsageEvent.objects.select_related("user").order_by("at", "pk")),
@@ -166,7 +167,10 @@ def _record(memory: Memory, names: dict[int, str], export: Export) -> MemoryReco
         access_count=memory.access_count,
         weight=memory.weight,
         idempotency_key=memory.idempotency_key,
-        entities=tuple(EntityRecord(entity.name, entity.type) for entity in memory.entities.all()),
+        entities=tuple(
+            EntityRecord(tie.entity.name, tie.entity.type, tie.recognised or None)
+            for tie in memory.memory_entities.all()
+        ),
         links=_links(memory, names, export),
         reinforcement=_reinforcement(memory),
         signals=tuple(_signal(event) for event in memory.usage_events.all()),

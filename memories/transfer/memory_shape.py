@@ -16,7 +16,7 @@ from memories.transfer.records import (
     SignalRecord,
 )
 
-_ENTITY = Shape({"name": fields.text, "type": fields.text}, required=("name",))
+_ENTITY = Shape({"name": fields.text, "type": fields.text, "recognised": fields.truth}, required=("name",))
 _LINK = Shape(
     {"type": fields.text, "target": fields.text, "created_at": fields.moment, "created_by": fields.text},
     required=("type", "target"),

@@ -14,8 +14,11 @@ from memories.transfer.errors import Place
 
 @dataclass(frozen=True, slots=True)
 class EntityRecord:
+    """``recognised``: found in the text, where the writer named nothing."""
+
     name: str
     type: str = "thing"
+    recognised: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

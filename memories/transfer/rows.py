@@ -140,11 +140,14 @@ def _insert_entities(rows: Sequence[Row]) -> None:
     found = Entity.objects.filter(scope_id__in=scopes, canonical__in=canonicals)
     known = {(entity.scope_id, entity.canonical, entity.type): entity.pk for entity in found}
     ties = {
-        (memory.pk, known[memory.scope_id, canonical_name(entity.name), entity.type]): None
+        (memory.pk, known[memory.scope_id, canonical_name(entity.name), entity.type]): bool(entity.recognised)
         for record, memory in rows
         for entity in record.entities
     }
-    MemoryEntity.objects.bulk_create([MemoryEntity(memory_id=memory, entity_id=entity) for memory, entity in ties])
+    MemoryEntity.objects.bulk_create(
+        MemoryEntity(memory_id=memory, entity_id=entity, recognised=recognised)
+        for (memory, entity), recognised in ties.items()
+    )
 
 
 def _insert_evidence(rows: Sequence[Row], people: People) -> None:

@@ -53,7 +53,7 @@ def memory_detail(request: HttpRequest, memory_id: uuid.UUID) -> HttpResponse:
         "age_factor": factor,
         "faded": faded,
         "facts": _facts(memory),
-        "entities": memory.entities.order_by("canonical"),
+        "entities": memory.memory_entities.select_related("entity").order_by("entity__canonical"),
         "ties": [_tie(tie) for tie in ties(memory, actor) if tie.type != "supersedes"],
         "history": _history(history, memory),
         "trail": acts,

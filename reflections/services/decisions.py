@@ -188,6 +188,7 @@ def _written(actor: Actor, row: Candidate, text: str, kind: str) -> Memory:
     sources = list(row.episodes.order_by("candidacy__position").prefetch_related("entities"))
     shared = shared_entities(sources)[:MOST_ENTITIES]
     remembered = remember(
+        compare=False,
         actor=actor,
         scope=row.scope,
         content=text,

@@ -10,13 +10,14 @@ from django.core.management import call_command
 from django.test import override_settings
 
 from memories import embedding_queue
-from memories.access import actor_for_user
+from memories.access import actor_for_token, actor_for_user
 from memories.models import Memory
 from memories.recall import recall
 from memories.services import remember
 from memories.tasks import embed_pending
 from tests.factories import make_token
 from zeromemory.embedding import reset
+from zeromemory.mcp.memory_tools import remember as tool_remember
 
 pytestmark = pytest.mark.django_db
 
@@ -52,7 +53,35 @@ def through_an_import(client, owner, scope, tmp_path):
     call_command("import_memories", str(file), user=owner.username, scope=scope.slug, verbosity=0)
 
 
-@pytest.mark.parametrize("way", [through_rest, through_the_form, through_an_edit, through_an_import])
+def through_the_protocol(client, owner, scope, tmp_path):
+    """As the tool does it; tests/mcp does the same through the door."""
+    token, _ = make_token(owner, [scope])
+    told = tool_remember(actor_for_token(token, agent="coder"), TOLD)
+    assert told.answer["scope"] == scope.slug
+
+
+def through_a_restore(client, owner, scope, tmp_path):
+    client.force_login(owner)
+    memory = remember(actor=actor_for_user(owner), scope=scope, content=TOLD).memory
+    for act in ("forget", "restore"):
+        assert client.post(f"/memories/{memory.pk}/{act}/").status_code == 302
+
+
+WAYS = [
+    through_rest, through_the_protocol, through_the_form, through_an_edit, through_an_import, through_a_restore,
+]  # fmt: skip
+
+
+@pytest.mark.behaviour("F25")
+def test_the_administration_shows_memories_and_is_no_way_in(client, owner, scope):
+    client.force_login(owner)
+    sent = {"scope": scope.pk, "content": TOLD, "kind": "fact"}
+    assert client.post("/admin/memories/memory/add/", sent).status_code == 403
+    assert not Memory.objects.exists()
+
+
+@pytest.mark.behaviour("F25")
+@pytest.mark.parametrize("way", WAYS)
 def test_a_saved_memory_is_found_by_paraphrase(way, client, owner, scope, tmp_path):
     for other in ("The invoice was paid in Swiss francs.", "Office plants need water on Tuesday."):
         remember(actor=actor_for_user(owner), scope=scope, content=other)

@@ -85,6 +85,8 @@ def remember(
     did = "It was there already" if remembered.deduplicated else "Remembered"
     alike = [({"id": one["id"], "likeness": one["likeness"]}, one["headline"]) for one in answer["similar_existing"]]
     said = f"{did}: {answer['id']} in {answer['scope']}.{wording.listed(answer['notices'])}"
+    if found := len(answer["entities_recognised"]):
+        said += f"\n{wording.counted(found, 'known entity', 'known entities')} recognised in it."
     return Said(answer, wording.quoted(f"{said}\nThese say almost the same:" if alike else said, alike))
 
 

@@ -198,6 +198,7 @@ def _written(decision: Decision, sides: list[Memory]) -> Memory:
     """The new text: of the kind of the newer side, about what both are about."""
     named = {(entity.canonical, entity.type): entity for side in sides for entity in side.entities.all()}
     remembered = remember(
+        compare=False,
         actor=decision.actor,
         scope=decision.row.scope,
         content=decision.text,
