@@ -111,7 +111,7 @@ def test_an_edit_takes_back_what_was_recognised(known, write, owner):
 def test_no_more_than_ten_are_recognised_in_one_query(known, write, django_assert_max_num_queries):
     names = [f"tide cache {letter}x" for letter in "abcdefghijkl"]
     known(*names)
-    with django_assert_max_num_queries(18):
+    with django_assert_max_num_queries(20):
         done = write("Among " + ", ".join(names) + ".")
     assert len(done.recognised) == 10
 
