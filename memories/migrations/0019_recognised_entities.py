@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("memories", "0017_code_anchors"),
+        ("memories", "0018_imports"),
     ]
 
     operations = [
