@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import time
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID
+
+from django.db.models.functions import Left
 
 from memories.checkout import Checkout, Missing, Unreadable
 from memories.code.again import fingerprinted_again
@@ -15,9 +18,15 @@ from memories.code.grammars import TEXT, language_of
 from memories.code.naming import plain
 from memories.code.symbols import VERSION, Fingerprints, Source
 from memories.code.verdicts import DEMOTING, Judged, Place, Verdict, judged_elsewhere, judged_here, worst
+from memories.errors import ValidationFailed
 from memories.models import Anchor, Repository
 
 _WORDS: Final = re.compile(r"[^\W\d]\w{3,}")
+_REVISION: Final = re.compile(r"[0-9a-f]{40,64}")
+_FINGERPRINT: Final = re.compile(r"v\d+:[a-z]+:[0-9a-f]{64}")
+TELLING_WORDS: Final = 3
+OPENING: Final = 4000  # characters of the code in which telling words are looked for
+SEARCH_SECONDS: Final = 1.0  # in one look, for all that is not in its place
 _CHANGED_METHOD: Final = "It was fingerprinted by another method, and its text does not suffice to do so again."
 
 type Spot = tuple[str, str, str]
@@ -47,6 +56,8 @@ class Looking:
     """One look at all repositories that come up: each file is read once. *seen* goes before what stands here."""
 
     seen: Mapping[Spot, Seen] = field(default_factory=dict)
+    search_seconds: float = SEARCH_SECONDS
+    _until: float = 0.0
     _trees: dict[tuple[int, str], Checkout | None] = field(default_factory=dict)
 
     def at(self, anchors: Sequence[Anchor]) -> list[AnchorNow]:
@@ -69,6 +80,10 @@ class Looking:
         placed = {(scope, name.lower()): trees.setdefault(path, Checkout(path)) for scope, name, path in rows}
         self._trees |= {spot: placed.get(spot) for spot in wanted}
 
+    def _deadline(self) -> float:
+        self._until = self._until or time.monotonic() + self.search_seconds
+        return self._until
+
     def _judged(self, anchor: Anchor) -> Judged:
         saved = saved_fingerprints(anchor)
         if saved is None:
@@ -79,7 +94,7 @@ class Looking:
         if tree is None:
             return Judged(Verdict.UNKNOWN, f"The repository {anchor.repository} is not registered for this scope.")
         try:
-            return _found(anchor, saved, tree)
+            return _found(anchor, saved, tree, self._deadline())
         except Unreadable as problem:
             return Judged(Verdict.UNKNOWN, str(problem))
 
@@ -88,7 +103,7 @@ def anchors_of(memories: Collection[Any]) -> dict[UUID, list[Anchor]]:
     """Those in force, by memory, in the order they were set."""
     found: dict[UUID, list[Anchor]] = defaultdict(list)
     rows = Anchor.objects.filter(memory__in=memories, retired_at=None).order_by("created_at", "pk")
-    for anchor in rows.defer("code"):
+    for anchor in rows.defer("code").annotate(opening=Left("code", OPENING)):
         found[anchor.memory_id].append(anchor)
     return dict(found)
 
@@ -130,10 +145,16 @@ def told_of(anchors: Sequence[AnchorNow]) -> str:
 def seen_as(repository: str, path: str, symbol: str, *, fingerprint: str = "", code: str = "") -> tuple[Spot, Seen]:
     """What a caller says of one place: its fingerprint, its text, or, with neither, that it is not there.
 
-    A text that does not define the symbol counts as a place that nobody could look at: it then says nothing.
+    A text that does not define the symbol is compared by its words. Raises ValidationFailed for what can be no
+    fingerprint.
     """
     spot = (repository.lower(), path, plain(symbol))
     if fingerprint:
+        if not _FINGERPRINT.fullmatch(fingerprint):
+            raise ValidationFailed(
+                "A fingerprint reads v1:python: and 64 hexadecimal digits. Send the code instead, if you have none.",
+                field="code_state",
+            )
         return spot, Seen(Fingerprints(fingerprint))
     if not code:
         return spot, Seen(None)
@@ -156,12 +177,14 @@ def saved_fingerprints(anchor: Anchor) -> Fingerprints | None:
 
 
 def _told(anchor: Anchor, saved: Fingerprints, told: Seen) -> Judged:
+    if told.fingerprints and not told.fingerprints.exact.startswith(f"{VERSION}:"):
+        return Judged(Verdict.UNKNOWN, "Whoever asked fingerprints by another method.")
     if told.fingerprints is None:
         return Judged(Verdict.GONE, "Not in the working tree of whoever asked.")
     return judged_here(saved=saved, now=told.fingerprints, is_same_text=told.code_sha256 == anchor.code_sha256)
 
 
-def _found(anchor: Anchor, saved: Fingerprints, tree: Checkout) -> Judged:
+def _found(anchor: Anchor, saved: Fingerprints, tree: Checkout, until: float) -> Judged:
     try:
         now = tree.symbol(anchor.path, anchor.symbol)
     except Missing:
@@ -169,56 +192,41 @@ def _found(anchor: Anchor, saved: Fingerprints, tree: Checkout) -> Judged:
     if now is not None:
         return judged_here(saved=saved, now=now.fingerprints, is_same_text=now.sha256 == anchor.code_sha256)
     if not anchor.symbol:
-        return judged_elsewhere(exact=list(_same_files(anchor, tree)), masked=(), had_twins=False)
-    exact = list(_same_symbols(anchor, saved, tree))
-    masked = [] if exact else list(_same_but_for_the_name(anchor, saved, tree))
+        places = [Place(path) for path in tree.alike(anchor.path, anchor.code_sha256, until=until)]
+        return judged_elsewhere(exact=places, masked=(), had_twins=False)
+    exact = list(_same_symbols(anchor, saved, tree, until))
+    masked = [] if exact else list(_same_but_for_the_name(anchor, saved, tree, until))
     return judged_elsewhere(exact=exact, masked=masked, had_twins=anchor.had_twins)
 
 
-def _same_files(anchor: Anchor, tree: Checkout) -> Iterator[Place]:
-    for path in tree.paths:
-        if path.rpartition(".")[2] != anchor.path.rpartition(".")[2]:
-            continue
-        try:
-            whole = tree.source(path).whole
-        except (Unreadable, Missing):
-            continue
-        if whole.sha256 == anchor.code_sha256:
-            yield Place(path)
-
-
-def _same_symbols(anchor: Anchor, saved: Fingerprints, tree: Checkout) -> Iterator[Place]:
+def _same_symbols(anchor: Anchor, saved: Fingerprints, tree: Checkout, until: float) -> Iterator[Place]:
     name = anchor.symbol.rpartition(".")[2]
-    for path in tree.holding(anchor.language, name):
-        source = tree.source(path)
-        for qualified in source.names():
-            if qualified.rpartition(".")[2] != name or (path, qualified) == (anchor.path, anchor.symbol):
-                continue
-            found = source.symbol(qualified)
-            if found and found.fingerprints.exact == saved.exact:
-                yield Place(path, qualified)
+    for path, outlines in tree.defining(anchor.language, {name, *_telling_words(anchor)}, until=until):
+        for found in outlines:
+            if found.exact == saved.exact and (path, found.name) != (anchor.path, anchor.symbol):
+                yield Place(path, found.name)
 
 
-def _same_but_for_the_name(anchor: Anchor, saved: Fingerprints, tree: Checkout) -> Iterator[Place]:
+def _same_but_for_the_name(anchor: Anchor, saved: Fingerprints, tree: Checkout, until: float) -> Iterator[Place]:
     if not saved.masked:
         return
-    for path in tree.holding(anchor.language, *_telling_word(anchor)):
-        source = tree.source(path)
-        for qualified in source.names():
-            found = source.symbol(qualified)
-            if found and found.fingerprints.masked == saved.masked and not _was_there(anchor, tree, path, qualified):
-                yield Place(path, qualified)
+    for path, outlines in tree.defining(anchor.language, _telling_words(anchor), until=until):
+        for found in outlines:
+            if found.masked == saved.masked and not _was_there(anchor, tree, path, found.name):
+                yield Place(path, found.name)
 
 
-def _telling_word(anchor: Anchor) -> list[str]:
-    """The longest word of the code that is not its own name: few files hold it."""
-    words = set(_WORDS.findall(anchor.code)) - {anchor.symbol.rpartition(".")[2]}
-    return [max(words, key=lambda word: (len(word), word))] if words and not anchor.whole_file else []
+def _telling_words(anchor: Anchor) -> list[str]:
+    """The longest words of the code but its own name: few files hold them all."""
+    if anchor.whole_file:
+        return []
+    words = set(_WORDS.findall(anchor.opening)) - {anchor.symbol.rpartition(".")[2]}  # type: ignore[attr-defined]  # annotated
+    return sorted(words, key=lambda word: (len(word), word))[-TELLING_WORDS:]
 
 
 def _was_there(anchor: Anchor, tree: Checkout, path: str, qualified: str) -> bool:
     """Whether it stood there beside the anchored one already, so that it is no new name of it."""
-    if not anchor.revision:
+    if not _REVISION.fullmatch(anchor.revision):
         return False
-    before = tree.git("show", f"{anchor.revision}:./{path}")
+    before = tree.git("show", "--end-of-options", f"{anchor.revision}:./{path}")
     return before is not None and qualified in Source(before, anchor.language).names()

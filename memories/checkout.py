@@ -6,14 +6,15 @@ import hashlib
 import os
 import stat
 import subprocess
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final
 
-from memories.code.grammars import TEXT, language_of
-from memories.code.symbols import Source, Symbol
+from memories.code.grammars import language_of
+from memories.code.symbols import Source, Symbol, normalised
 
 MOST_BYTES: Final = 2 * 1024 * 1024
 MOST_FILES: Final = 20_000
@@ -47,6 +48,7 @@ class Checkout:
     def __init__(self, root: str) -> None:
         self.root = Path(root)
         self._files: dict[str, FileNow | Exception] = {}
+        self._searched: dict[str, bytes] = {}
 
     @cached_property
     def _real_root(self) -> Path:
@@ -75,11 +77,7 @@ class Checkout:
         content = self._content(self._inside(path))
         if b"\0" in content[:_LOOKED_AT]:
             raise Unreadable("The file is not text.")
-        try:
-            text = content.decode("utf-8")
-        except UnicodeDecodeError:
-            text = content.decode("latin-1")
-        return FileNow(path, language_of(path), text, hashlib.sha256(content).hexdigest())
+        return FileNow(path, language_of(path), _decoded(content), hashlib.sha256(content).hexdigest())
 
     def _inside(self, path: str) -> Path:
         """The real path. Raises Unreadable where it leads out of the tree, also by a symbolic link."""
@@ -143,31 +141,76 @@ class Checkout:
             for name in names:
                 yield str((Path(folder) / name).relative_to(self._real_root))
 
-    def holding(self, language: str, *words: str) -> Iterator[str]:
-        """The files of that language in which all *words* occur. Raises Unreadable above MOST_SEARCHED bytes."""
-        sought, read = [word.encode() for word in words], 0
+    def defining(self, language: str, words: Collection[str], *, until: float) -> Iterator[tuple[str, list[Outline]]]:
+        """The files of that language in which all *words* occur, with what they define.
+
+        Raises Unreadable above MOST_SEARCHED bytes, and once ``time.monotonic()`` is past *until*. What was outlined
+        by then need not be again, so that a later look comes further.
+        """
+        sought = [word.encode() for word in words]
+        for path, content in self._contents(lambda path: language_of(path) == language, until):
+            if all(word in content for word in sought):
+                yield path, _outlined(content, language)
+
+    def alike(self, path: str, code_sha256: str, *, until: float) -> Iterator[str]:
+        """The files of the same ending whose text, with line feeds at its ends, has this SHA-256. Raises as above."""
+        ending = PurePosixPath(path).suffix
+        for other, content in self._contents(lambda each: PurePosixPath(each).suffix == ending, until):
+            if (
+                content
+                and hashlib.sha256(normalised(_decoded(content)).encode("utf-8", "surrogatepass")).hexdigest()
+                == code_sha256
+            ):
+                yield other
+
+    def _contents(self, belongs: Callable[[str], bool], until: float) -> Iterator[tuple[str, bytes]]:
+        read = 0
         for path in self.paths:
-            if language_of(path) != language or language == TEXT:
+            if not belongs(path):
                 continue
-            try:
-                content = self._content(self._inside(path))
-            except (Unreadable, Missing):
-                continue
+            if time.monotonic() > until:
+                raise Unreadable("It is not in its place, and there was no time to look for it everywhere.")
+            content = self._searched.get(path)
+            if content is None:
+                content = self._searched[path] = self._content_if_any(path)
             read += len(content)
             if read > MOST_SEARCHED:
-                raise Unreadable("The repository is too large to look for where it went.")
-            if all(word in content for word in sought):
-                yield path
+                raise Unreadable("It is not in its place, and the repository is too large to look for it everywhere.")
+            yield path, content
+
+    def _content_if_any(self, path: str) -> bytes:
+        try:
+            return self._content(self._inside(path))
+        except (Unreadable, Missing):
+            return b""
+
+    def is_ignored(self, path: str) -> bool:
+        """Whether git keeps the file out of the repository: what stands there is nobody else's to read."""
+        folder, _, name = path.rpartition("/")
+        return self.git(
+            "check-ignore", "--no-index", "-q", "--", name, folder=folder
+        ) is not None and not self._is_tracked(folder, name)
+
+    def _is_tracked(self, folder: str, name: str) -> bool:
+        return self.git("ls-files", "--error-unmatch", "--", name, folder=folder) is not None
 
     @cached_property
     def revision(self) -> str:
         """The commit that is checked out; empty where git does not know."""
         return (self.git("rev-parse", "HEAD") or "").strip()[:64]
 
-    def git(self, *arguments: str) -> str | None:
-        """What git says, which is never asked to write anything or to run what the repository configures; None where it
-        is missing, refuses or takes longer than GIT_SECONDS."""
-        command = ["git", "-C", str(self._real_root), "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"]
+    def git(self, *arguments: str, folder: str = "") -> str | None:
+        """What git says in *folder*; None where it is missing, refuses or takes longer than GIT_SECONDS. It is never
+        asked to write anything, or to run what the repository configures."""
+        command = [
+            "git",
+            "-C",
+            str(self._real_root / folder),
+            "-c",
+            "core.fsmonitor=false",
+            "-c",
+            "core.hooksPath=/dev/null",
+        ]
         environment = {
             "PATH": os.environ.get("PATH", ""),
             "GIT_OPTIONAL_LOCKS": "0",
@@ -189,6 +232,13 @@ class Checkout:
         return done.stdout.decode("utf-8", "replace")
 
 
+def _decoded(content: bytes) -> str:
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        return content.decode("latin-1")
+
+
 def check_path(path: str) -> None:
     """Raises Unreadable for what cannot be a path inside a tree."""
     parts = path.split("/")
@@ -202,7 +252,7 @@ def check_path(path: str) -> None:
         raise Unreadable(
             "Name the file by its path inside the repository, with forward slashes and no . or .. in between."
         )
-    if ".git" in parts:
+    if ".git" in path.lower().split("/"):
         raise Unreadable("What git keeps for itself is not code.")
 
 
@@ -218,6 +268,42 @@ class _Seen:
 
 MOST_KEPT: Final = 4096
 _kept: dict[tuple[str, str, str], _Seen] = {}
+
+
+def forget_all() -> None:
+    """As in a process that has just started."""
+    _kept.clear()
+    _outlines.clear()
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """A symbol without its text."""
+
+    name: str
+    exact: str
+    masked: str
+
+
+MOST_OUTLINES: Final = 20_000
+_outlines: dict[tuple[str, str], list[Outline]] = {}
+
+
+def _outlined(content: bytes, language: str) -> list[Outline]:
+    key = (hashlib.sha256(content).hexdigest(), language)
+    found = _outlines.get(key)
+    if found is None:
+        found = list(_outline(Source(_decoded(content), language)))
+        while len(_outlines) >= MOST_OUTLINES:
+            _outlines.pop(next(iter(_outlines)), None)
+        _outlines[key] = found
+    return found
+
+
+def _outline(source: Source) -> Iterator[Outline]:
+    for name in source.names():
+        if symbol := source.symbol(name):
+            yield Outline(name, symbol.fingerprints.exact, symbol.fingerprints.masked)
 
 
 def _seen(file: FileNow, qualified: str) -> _Seen:

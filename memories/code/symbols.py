@@ -59,11 +59,16 @@ class _Definition:
     nodes: tuple[SgNode, ...]  # with what stands before it and belongs to it
 
 
+def normalised(text: str) -> str:
+    """Without a byte order mark, with line feeds at its ends."""
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+
+
 class Source:
     """One file as it was read. The nodes of the parser live only as long as this, and in one thread."""
 
     def __init__(self, text: str, language: str) -> None:
-        self.text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+        self.text = normalised(text)
         self.language = language
         self.grammar: Grammar | None = GRAMMARS.get(language)
 

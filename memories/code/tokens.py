@@ -130,9 +130,19 @@ class _Stream:
 
 def _closes(children: list[SgNode], place: int) -> bool:
     """Whether the comma at *place* only stands before a closing bracket, and separates nothing."""
-    after = next((child for child in children[place + 1 :] if "comment" not in child.kind()), None)
-    before = next((child for child in reversed(children[:place]) if "comment" not in child.kind()), None)
-    return after is not None and after.kind() in _CLOSING and before is not None and before.is_named()
+    after = _beside(children, place, 1)
+    if after is None or after.kind() not in _CLOSING:
+        return False
+    before = _beside(children, place, -1)
+    return before is not None and before.is_named()
+
+
+def _beside(children: list[SgNode], place: int, step: int) -> SgNode | None:
+    """The next one in that direction that is no comment."""
+    place += step
+    while 0 <= place < len(children) and "comment" in children[place].kind():
+        place += step
+    return children[place] if 0 <= place < len(children) else None
 
 
 def _is_docstring(kind: str, place: int, children: list[SgNode]) -> bool:

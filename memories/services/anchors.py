@@ -29,6 +29,7 @@ from memories.services.writing import locked, writing
 MOST_ANCHORS: Final = 20
 NEAR_NAMES: Final = 5
 STILL_HOLDS: Final = "Still holds"
+SEARCH_SECONDS: Final = 10.0  # a person waits for it
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,8 @@ def _from_tree(spec: AnchorSpec, tree: Checkout | None) -> Anchor:
         raise Unreadable("no repository of that name is registered for this scope.")
     try:
         source = tree.source(spec.path)
+        if tree.is_ignored(spec.path):
+            raise Unreadable("git ignores the file.")
     except Missing as problem:
         near = difflib.get_close_matches(spec.path, tree.paths, NEAR_NAMES, 0.5)
         raise _no_such(f"file {spec.path!r} in {spec.repository}", near) from problem
@@ -179,6 +182,8 @@ def _has_twins(source: Source | None, symbol: Symbol) -> bool:
 
 def attach(*, actor: Actor, memory: Memory, anchors: Sequence[Anchor]) -> int:
     """Inside the caller's transaction. What is anchored there already stays as it is; how many are new."""
+    if not anchors:
+        return 0
     there = {(each.repository.lower(), each.path, each.symbol) for each in anchors_of([memory.pk]).get(memory.pk, [])}
     new = [each for each in anchors if (each.repository.lower(), each.path, each.symbol) not in there]
     if len(there) + len(new) > MOST_ANCHORS:
@@ -213,26 +218,40 @@ def reanchor(
     """
     check_line(reason, "reason")
     with writing():
-        memory = locked(actor, memory)
-        if memory.invalidated_at:
-            raise Conflict("This memory is retired. Restore it first.")
-        former = _chosen(memory, anchors)
-        looking = Looking()
-        anew = [_anew(now, looking) for now in looking.at(former)]
+        memory = _locked_live(actor, memory)
+    former = _chosen(memory, anchors)
+    looking = Looking(search_seconds=SEARCH_SECONDS)
+    anew = _each_place_once([_anew(now, looking) for now in looking.at(former)])
+    with writing():
+        memory = _locked_live(actor, memory)
         why = f"{STILL_HOLDS}: {reason}" if reason else STILL_HOLDS
-        Anchor.objects.filter(pk__in=[anchor.pk for anchor in former]).update(
+        retired = Anchor.objects.filter(pk__in=[anchor.pk for anchor in former], retired_at=None).update(
             retired_at=timezone.now(), retired_actor=actor.label[:200], retired_reason=why[:2000]
         )
-        _write(actor, memory, anew)
+        if retired != len(former):
+            raise Conflict("Somebody else said so at the same moment. Look at the memory again.")
+        attach(actor=actor, memory=memory, anchors=anew)
         stamp(actor=actor, memory=memory, note="Looked at beside its code")
         audit.record(
             actor=actor, action="reanchor", subject=memory, scope=memory.scope, reason=reason, anchors=len(anew)
         )
-        return Looking().at(anew)
+        return Looking().at(anchors_of([memory.pk])[memory.pk])
+
+
+def _locked_live(actor: Actor, memory: Memory) -> Memory:
+    memory = locked(actor, memory)
+    if memory.invalidated_at:
+        raise Conflict("This memory is retired. Restore it first.")
+    return memory
+
+
+def _each_place_once(anchors: Sequence[Anchor]) -> list[Anchor]:
+    """Two may have moved to one place."""
+    return list({(each.repository.lower(), each.path, each.symbol): each for each in anchors}.values())
 
 
 def _chosen(memory: Memory, wanted: Collection[UUID] | None) -> list[Anchor]:
-    anchors = list(Anchor.objects.filter(memory=memory, retired_at=None).order_by("created_at", "pk"))
+    anchors = anchors_of([memory.pk]).get(memory.pk, [])
     chosen = anchors if wanted is None else [anchor for anchor in anchors if anchor.pk in set(wanted)]
     if not anchors:
         raise ValidationFailed("This memory names no code.", field="anchors")

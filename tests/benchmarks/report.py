@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 
+from tests.benchmarks.code import Code
 from tests.benchmarks.cold_start import ColdStart
 from tests.benchmarks.hygiene import Cycle
 from tests.benchmarks.ingest import Ingest
@@ -40,6 +41,7 @@ def markdown(
     ingest: Ingest | None,
     cycles: Sequence[Cycle] = (),
     rolled: Rollup | None = None,
+    code: Code | None = None,
     started: ColdStart | None = None,
 ) -> str:
     rows: list[Row] = [("measured", "memories", "figure", "aim"), ("---", "---:", "---:", "---")]
@@ -49,6 +51,7 @@ def markdown(
     rows += _ingest(ingest) if ingest else []
     rows += _hygiene(cycles)
     rows += _rolled(rolled) if rolled else []
+    rows += _code(code) if code else []
     rows += _started(started) if started else []
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
@@ -105,6 +108,14 @@ def _rolled(rolled: Rollup) -> Iterator[Row]:
     yield "roll-up, nothing has changed", size, f"{rolled.unchanged:.1f} s", ""
     yield "roll-up, a tenth of the rows differs", size, f"{rolled.tenth:.1f} s", ""
     yield "one report, with the row of its memory", size, f"{rolled.report_ms:.1f} ms", ""
+
+
+def _code(code: Code) -> Iterator[Row]:
+    size = f"{code.anchors:,}"
+    yield f"**verdicts** over {code.files:,} files, no bytes seen before", size, f"{code.cold:.2f} s", "2 s"
+    yield "verdicts, the same bytes again", size, f"{code.warm:.2f} s", ""
+    yield "recall with 40 anchored candidates", size, f"{code.recall_ms:.0f} ms", ""
+    yield "of it the code", size, f"{code.added_ms:.0f} ms", "150 ms"
 
 
 def _started(started: ColdStart) -> Iterator[Row]:

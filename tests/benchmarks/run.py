@@ -7,7 +7,7 @@ from typing import Final
 
 import psycopg
 
-from tests.benchmarks import cold_start, corpus, hygiene, ingest, product, recall, reinforcement, report
+from tests.benchmarks import code, cold_start, corpus, hygiene, ingest, product, recall, reinforcement, report
 from tests.benchmarks.corpus import LARGE, Corpus, Tell
 from tests.benchmarks.floor import Floor
 from tests.benchmarks.recall import Beside, Load
@@ -29,6 +29,7 @@ def run(
     tell: Tell,
     sizes: Sequence[int] = hygiene.SIZES,
     signals: tuple[int, int] = reinforcement.SIZE,
+    tree: tuple[int, int] = code.SIZE,
 ) -> None:
     embedder = get_embedder()
     if embedder is None:
@@ -44,8 +45,9 @@ def run(
     ingested = _ingest(embedder, folder, seed, tell) if "ingest" in parts else None
     cycles = [hygiene.measure(size, embedder, folder / "vectors", tell) for size in sizes] if "hygiene" in parts else []
     rolled = reinforcement.measure(*signals, tell) if "reinforcement" in parts else None
+    behind = code.measure(*tree, folder, tell) if "code" in parts else None
     print(f"\nBegan {began}; load at the end {report.here().load:.1f}.\n")
-    print(report.markdown(recalls, ingested, cycles, rolled, started))
+    print(report.markdown(recalls, ingested, cycles, rolled, behind, started))
     if rolled:
         print(f"\nThe plan of the roll-up:\n\n```\n{rolled.plan}\n```")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from django.db import connection
 
-from tests.benchmarks import cold_start, corpus, databases, ingest, recall, report
+from tests.benchmarks import code, cold_start, corpus, databases, ingest, recall, report
 from tests.benchmarks import run as benchmarks
 from tests.benchmarks.corpus import base_vectors
 from tests.benchmarks.databases import ForeignDatabaseError
@@ -54,6 +54,14 @@ def test_the_roll_up_is_measured_with_its_plan(small, tmp_path, capsys):
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM pg_database WHERE datname LIKE %s", ["%\\_bench\\_reinforcement%"])
         assert cursor.fetchone()[0] == 0
+
+
+def test_code_behind_memories_is_measured_and_leaves_no_database(small, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(code, "ROUNDS", 2)
+    benchmarks.run(rows=[], parts=("code",), folder=tmp_path, tell=lambda _: None, tree=(40, 20))
+    table = capsys.readouterr().out
+    assert "| **verdicts** over 40 files, no bytes seen before | 20 | " in table
+    assert "| of it the code | 20 | " in table
 
 
 def test_a_cold_start_is_measured_over_both_transports(small, tmp_path, capsys, monkeypatch):

@@ -194,6 +194,27 @@ def test_still_holds_follows_a_new_name(actor, scope, tree):
     assert the_anchor().symbol == "closeness"
 
 
+def test_two_anchors_that_moved_to_one_place_become_one(actor, scope, tree):
+    total = "def total(rows):\n    return sum(row.price for row in rows)\n"
+    write(tree, {"a.py": total, "b.py": total})
+    specs = [AnchorSpec("shop", "a.py", "total"), AnchorSpec("shop", "b.py", "total")]
+    memory = anchored(actor, scope, *specs).memory
+    (tree / "a.py").unlink()
+    (tree / "b.py").unlink()
+    write(tree, {"c.py": total})
+    (now,) = reanchor(actor=actor, memory=memory)
+    assert (now.anchor.path, now.verdict) == ("c.py", "unchanged")
+    assert Anchor.objects.filter(memory=memory, retired_at__isnull=False).count() == 2
+
+
+def test_what_git_ignores_is_not_read(actor, scope, tree):
+    write(tree, {".gitignore": ".env\nkept.py\n", ".env": "PIN=4711\n", "kept.py": "def kept(): pass\n"})
+    git(tree, "add", "-f", "kept.py")
+    assert "git ignores" in anchored(actor, scope, AnchorSpec("shop", ".env")).notices[0]
+    anchored(actor, scope, AnchorSpec("shop", "kept.py", "kept"), content="Tracked all the same.")
+    assert the_anchor().path == "kept.py"
+
+
 def test_still_holds_is_refused_where_there_is_no_code_to_hold_for(actor, scope, tree):
     memory = anchored(actor, scope, AnchorSpec("shop", "rank.py", "relevance")).memory
     (tree / "rank.py").unlink()

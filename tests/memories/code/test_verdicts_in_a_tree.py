@@ -1,5 +1,6 @@
 """What became of the code, read from real working trees at every look."""
 
+import itertools
 import os
 import shutil
 import subprocess
@@ -9,9 +10,11 @@ from django.utils import timezone
 
 from memories.access import actor_for_user
 from memories.anchors import looked_at, seen_as
+from memories.errors import ValidationFailed
 from memories.models import Anchor
 from memories.services import AnchorSpec, remember
 from tests.memories.code.trees import RANKING, commit, git, make_tree, register, write
+from tests.queries import queries_of
 
 pytestmark = pytest.mark.django_db
 
@@ -224,6 +227,30 @@ def test_what_the_caller_sees_goes_before_what_stands_here_and_is_not_kept(memor
     fingerprint = Anchor.objects.get().exact
     same = dict([seen_as("shop", "rank.py", "relevance", fingerprint=fingerprint)])
     assert now(memory, seen=same).verdict == "cosmetic"
+
+
+def test_what_can_be_no_fingerprint_is_refused_and_one_of_another_method_says_nothing(memory):
+    with pytest.raises(ValidationFailed, match="hexadecimal"):
+        seen_as("shop", "rank.py", "relevance", fingerprint="anything")
+    other = dict([seen_as("shop", "rank.py", "relevance", fingerprint=f"v0:python:{'0' * 64}")])
+    assert now(memory, seen=other).verdict == "unknown"
+
+
+def test_where_there_is_no_time_to_look_everywhere_it_is_unknown_and_not_gone(memory, tree, monkeypatch):
+    (tree / "rank.py").unlink()
+    monkeypatch.setattr("memories.checkout.time.monotonic", itertools.count(0, 10).__next__)
+    write(tree, {"other.py": "x = 1\n"})
+    judged = now(memory)
+    assert judged.verdict == "unknown"
+    assert "no time" in judged.detail
+
+
+def test_the_queries_do_not_grow_with_what_is_gone(owner, scope, tree):
+    specs = [AnchorSpec("shop", "rank.py", "relevance"), AnchorSpec("shop", "rank.py", "newest_first")]
+    actor = actor_for_user(owner)
+    made = [remember(actor=actor, scope=scope, content=f"{n}.", anchors=specs, ring=False).memory.pk for n in range(4)]
+    (tree / "rank.py").unlink()
+    assert queries_of(lambda: looked_at(made)) == 2
 
 
 @pytest.mark.behaviour("H27")

@@ -176,6 +176,11 @@ def test_deep_nesting_is_no_problem():
     assert Source(deep, "python").symbol("x") is not None
 
 
+def test_a_long_table_takes_no_more_than_its_length():
+    table = "x = [" + "1, " * 20_000 + "]\n"
+    assert exact(table, "python", "x") == exact(table.replace(", ]", "]"), "python", "x")
+
+
 @pytest.mark.behaviour("H29")
 def test_files_that_no_parser_reads_are_compared_by_their_words():
     assert language_of("notes/plan.txt") == TEXT
