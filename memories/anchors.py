@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Self
 from uuid import UUID
 
 from django.db.models.functions import Left
@@ -60,10 +61,16 @@ class Looking:
     _until: float = 0.0
     _trees: dict[tuple[int, str], Checkout | None] = field(default_factory=dict)
 
-    def at(self, anchors: Sequence[Anchor]) -> list[AnchorNow]:
-        """In the order given."""
+    def at(self, anchors: Sequence[Anchor], *, seconds: float = math.inf) -> list[AnchorNow]:
+        """In the order given; those that *seconds* do not suffice for are left out."""
         self._find_trees(anchors)
-        return [AnchorNow(anchor, self._judged(anchor)) for anchor in anchors]
+        until = time.monotonic() + seconds
+        return [AnchorNow(anchor, self._judged(anchor)) for anchor in anchors if time.monotonic() < until]
+
+    @classmethod
+    def into(cls, tree: Checkout, anchors: Iterable[Anchor]) -> Self:
+        """A look at *tree*, whichever is registered under the names that *anchors* give."""
+        return cls(_trees={(anchor.scope_id, anchor.repository.lower()): tree for anchor in anchors})
 
     def tree_of(self, anchor: Anchor) -> Checkout | None:
         self._find_trees([anchor])

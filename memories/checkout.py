@@ -215,6 +215,7 @@ class Checkout:
             "PATH": os.environ.get("PATH", ""),
             "GIT_OPTIONAL_LOCKS": "0",
             "GIT_TERMINAL_PROMPT": "0",
+            "GIT_NO_LAZY_FETCH": "1",
             "GIT_CONFIG_NOSYSTEM": "1",
             "GIT_CONFIG_GLOBAL": os.devnull,
             "LC_ALL": "C",

@@ -218,6 +218,31 @@ class TokenForm(forms.Form):
         self.fields["scopes"].offer(_scopes(actor, actor.readable))  # type: ignore[attr-defined]  # a ScopeField
 
 
+class RepositoryForm(forms.Form):
+    """Register a repository, or, where *named* already, move it or change its scopes."""
+
+    name = forms.CharField(
+        max_length=80, help_text="As anchors write it: letters, digits, dots, dashes and underscores. It stays."
+    )
+    path = forms.CharField(
+        max_length=4000,
+        label="Folder",
+        help_text="On the server, from the root of its file system. It is read, and never written to.",
+    )
+    scopes = ScopesField(
+        Scope.objects.none(),
+        widget=forms.CheckboxSelectMultiple,
+        help_text="Members of these scopes may anchor memories to this code, and see the code of their anchors.",
+    )
+
+    def __init__(self, *args: Any, actor: Actor, named: bool = False, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["scopes"].offer(_scopes(actor, actor.administered))  # type: ignore[attr-defined]  # a ScopeField
+        if named:
+            del self.fields["name"]
+            self.fields["scopes"].required = False
+
+
 class ProfileForm(forms.ModelForm):
     time_zone = forms.ChoiceField(choices=[], required=False, help_text="Dates and times are shown in this zone.")
 

@@ -72,3 +72,9 @@ class MemoryQuerySet(models.QuerySet):
     def faded(self, rules: ageing.Rules, *, now: datetime | None = None) -> Self:
         """Older than the half-life of its kind; *rules* come from ``configuration.ranking_rules()``."""
         return self.filter(ageing.is_faded(rules, now or timezone.now()))
+
+
+class RepositoryQuerySet(models.QuerySet):
+    def visible_to(self, actor: Actor) -> Self:
+        """Of whoever owns it or may read one of its scopes. Its path is for staff alone."""
+        return self.filter(Q(owner=actor.user) | Q(scopes__in=actor.readable)).distinct()

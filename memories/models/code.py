@@ -7,6 +7,7 @@ from django.db.models.functions import Lower
 from memories.models.config import SingleRow
 from memories.models.memory import Memory, new_id
 from memories.models.scopes import Scope
+from memories.querysets import RepositoryQuerySet
 
 NAME = RegexValidator(r"^[\w][\w.-]{0,79}\Z", "Use letters, digits, dots, dashes and underscores.")
 
@@ -20,6 +21,8 @@ class Repository(models.Model):
     scopes = models.ManyToManyField(Scope, related_name="repositories")
     created_at = models.DateTimeField(auto_now_add=True)
     read_at = models.DateTimeField(null=True, blank=True, help_text="When it was last looked into with success.")
+
+    objects = RepositoryQuerySet.as_manager()
 
     class Meta:
         db_table = "code_repository"

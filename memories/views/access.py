@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memories.access import Actor
 from memories.errors import NotFound
-from memories.models import Scope, Token
+from memories.models import Repository, Scope, Token
 
 
 def readable_scope(actor: Actor, scope_id: int) -> Scope:
@@ -19,3 +19,12 @@ def own_token(actor: Actor, token_id: int) -> Token:
     if token is None:
         raise NotFound("There is no such token here. Check the address.")
     return token
+
+
+def visible_repository(actor: Actor, name: str) -> Repository:
+    """With its scopes."""
+    rows = Repository.objects.visible_to(actor).filter(name__iexact=name.replace("\0", ""))
+    repository = rows.prefetch_related("scopes").first()
+    if repository is None:
+        raise NotFound("There is no such repository here. Check the address.")
+    return repository

@@ -47,6 +47,8 @@ PAGES: dict[str, Callable[[SimpleNamespace], dict[str, Any]]] = {
     "reflection_similar": lambda rows: {"candidate_id": rows.candidate.pk},
     "rule_list": lambda rows: {},
     "rule_of_memory": lambda rows: {"memory_id": rows.memory.pk},
+    "repository_detail": lambda rows: {"repository": rows.repository.name},
+    "repository_list": lambda rows: {},
     "run_detail": lambda rows: {"run_id": make_cycle(rows.scope).pk},
     "run_list": lambda rows: {},
     "scope_detail": lambda rows: {"scope_id": rows.scope.pk},
@@ -87,6 +89,8 @@ WITHOUT_A_SCREEN = {
     "reflection_dismiss",
     "reflection_find",
     "reflection_retry",
+    "repository_change",
+    "repository_remove",
     "reflection_run",
     "rule_download",
     "rule_pin",
@@ -135,7 +139,7 @@ def test_what_is_said_to_have_no_screen_has_none(client_of, owner, rows):
         "rule_id": rows.rule.pk,
         "scope_id": rows.scope.pk, "token_id": rows.token.pk, "user_id": owner.pk, "evaluation_id": make_run().pk,
         "source": "draft", "item_id": rows.candidate.pk, "action": "dismiss", "cluster_id": rows.cluster.pk,
-        "operation_id": rows.operation,
+        "operation_id": rows.operation, "repository": rows.repository.name,
     }  # fmt: skip
     for name, values in named_pages():
         if name in WITHOUT_A_SCREEN:

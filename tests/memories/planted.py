@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from memories import services
 from memories.access import actor_for_token, actor_for_user
 from memories.facets import Choice
-from memories.models import AuditEntry, Memory, User
+from memories.models import Anchor, AuditEntry, Memory, Repository, User
 from memories.selection import Selection
 from memories.services.bulk import forget_many
 from tests.factories import add_entity, make_member, make_memory, make_scope, make_token, make_user
@@ -58,6 +58,7 @@ def plant(person: User, text: str = MARKUP) -> SimpleNamespace:
     useful(proposal.memory, text[:120])
     member = make_member(scope, user=make_user(username=text[:150]))
     make_recall(person, [newer, gone], query=text[:500], agent=text[:120], session=text[:120])
+    repository = _anchored(newer, text)
     AuditEntry.objects.create(actor=text[:200], action=text[:60], scope=scope, object_type=text[:40], object_id="1")
     arrival = make_import(scope, lines(1, content=f"imported {text}", source=text), file_name=text)
     return SimpleNamespace(
@@ -73,4 +74,27 @@ def plant(person: User, text: str = MARKUP) -> SimpleNamespace:
         member=member,
         token=token,
         operation=operation,
+        repository=repository,
     )
+
+
+def _anchored(memory: Memory, text: str) -> Repository:
+    """A repository that cannot be read, with an anchor in force and a former one of *memory*."""
+    repository = Repository.objects.create(owner=memory.scope.owner, name="planted", path=f"/nowhere/{text}"[:400])
+    repository.scopes.add(memory.scope)
+    for retired in ({}, {"retired_at": memory.created_at, "retired_actor": text[:200], "retired_reason": text}):
+        Anchor.objects.create(
+            memory=memory,
+            scope=memory.scope,
+            repository=repository.name,
+            path=f"{text}.py",
+            symbol=text[:500],
+            language="python",
+            exact="v1:python:0",
+            code=text,
+            code_sha256="0",
+            created_at=memory.created_at,
+            actor=text[:200],
+            **retired,
+        )
+    return repository

@@ -48,6 +48,7 @@ def addresses_of(name, values, rows):
         "cluster_id": [rows.cluster.pk],
         "operation_id": [rows.operation],
         "import_id": [rows.arrival.pk],
+        "repository": [rows.repository.name],
         "run_id": [rows.run.pk],
         "evaluation_id": [rows.evaluation.pk],
         "rule_id": [rows.rule.pk],

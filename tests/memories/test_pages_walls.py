@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from memories.access import actor_for_user
 from memories.facets import Choice
-from memories.models import AuditEntry, Import, Membership, Memory, Scope, Token
+from memories.models import Anchor, AuditEntry, Import, Membership, Memory, Repository, Scope, Token
 from memories.selection import Selection
 from memories.services import forget, pin, remember, supersede
 from memories.services.bulk import forget_many
@@ -47,6 +47,8 @@ TABLES: tuple[type[Model], ...] = (
     Run,
     StandingRule,
     Import,
+    Repository,
+    Anchor,
 )
 
 
@@ -78,8 +80,11 @@ def theirs(db):
     token, _ = create_token(actor=actor, name=f"{MARK}-token", scopes=[scope])
     make_member(scope, user=make_user(username=f"{MARK}-member"))
     raw = lines(1, content=f"The {MARK} line.", external_id=f"{MARK}-line")
+    repository = Repository.objects.create(owner=user, name=f"{MARK}-code", path=f"/srv/{MARK}")
+    repository.scopes.add(scope)
     return SimpleNamespace(
         user=user,
+        repository=repository,
         arrival=make_import(scope, raw, file_name=f"{MARK}.jsonl"),
         scope=scope,
         memory=memory,
@@ -115,6 +120,7 @@ def values_of(theirs, names):
         "token_id": theirs.token.pk,
         "operation_id": theirs.operation,
         "import_id": theirs.arrival.pk,
+        "repository": theirs.repository.name,
         "secret": "guessed",
         "name": "age",
         "evaluation_id": 1,
@@ -141,6 +147,7 @@ def posted(theirs):
         "source": "",
         "version": theirs.memory.version,
         "name": "intruder",
+        "path": "/tmp",
         "slug": "intruder",
         "username": "me",
         "role": "admin",
