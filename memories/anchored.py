@@ -43,7 +43,11 @@ def hanging_on(
     rows = _in_force(repositories, actor).filter(path__icontains=path, symbol__icontains=symbol)
     totals, languages = _counted(rows, owners)
     found: dict[int, list[AnchorNow]] = {each.pk: [] for each in repositories}
-    chosen = list(rows.defer("code").order_by("path", "symbol", "created_at", "pk")[:MOST_LOOKED_AT])
+    chosen = list(
+        rows.defer("code")
+        .annotate(opening=Left("code", OPENING))
+        .order_by("path", "symbol", "created_at", "pk")[:MOST_LOOKED_AT]
+    )
     for now in Looking().at(chosen, seconds=SECONDS):
         found[owners[now.anchor.scope_id, now.anchor.repository.lower()]].append(now)
     return {

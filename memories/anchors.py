@@ -227,7 +227,8 @@ def _telling_words(anchor: Anchor) -> list[str]:
     """The longest words of the code but its own name: few files hold them all."""
     if anchor.whole_file:
         return []
-    words = set(_WORDS.findall(anchor.opening)) - {anchor.symbol.rpartition(".")[2]}  # type: ignore[attr-defined]  # annotated
+    opening = anchor.__dict__.get("opening") or anchor.code[:OPENING]
+    words = set(_WORDS.findall(opening)) - {anchor.symbol.rpartition(".")[2]}
     return sorted(words, key=lambda word: (len(word), word))[-TELLING_WORDS:]
 
 
