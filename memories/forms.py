@@ -215,7 +215,10 @@ class TokenForm(forms.Form):
 
     def __init__(self, *args: Any, actor: Actor, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["scopes"].offer(_scopes(actor, actor.readable))  # type: ignore[attr-defined]  # a ScopeField
+        offered = _scopes(actor, actor.readable)
+        self.fields["scopes"].offer(offered)  # type: ignore[attr-defined]  # a ScopeField
+        if len(offered) == 1:
+            self.fields["scopes"].initial = offered
 
 
 class RepositoryForm(forms.Form):

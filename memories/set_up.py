@@ -26,8 +26,9 @@ def set_ups(url: str, secret: str) -> list[SetUp]:
     return [
         SetUp("claude", "Claude Code", "In a terminal", _claude(url, secret)),
         SetUp("cursor", "Cursor", "In ~/.cursor/mcp.json", _json({"mcpServers": {NAME: entry}})),
-        SetUp("vscode", "VS Code", "In .vscode/mcp.json", _json({"servers": {NAME: {"type": "http"} | entry}})),
-        SetUp("codex", "Codex", f"In ~/.codex/config.toml, with the secret in the variable {VARIABLE}", _codex(url)),
+        SetUp("vscode", "VS Code", "In .vscode/mcp.json; it asks for the secret once", _vscode(url)),
+        SetUp("codex", "Codex", "In ~/.codex/config.toml", _codex(url)),
+        SetUp("codex-variable", "Codex: its variable", "In the profile of your shell", _exported(secret)),
         SetUp("other", "Any other client", "Transport: streamable HTTP", f"{url}\nAuthorization: Bearer {secret}"),
     ]
 
@@ -35,7 +36,7 @@ def set_ups(url: str, secret: str) -> list[SetUp]:
 def hooks(base: str, script: str, secret: str) -> list[SetUp]:
     """How a session is briefed by itself, and `remember:` lines are kept: where each agent looks for its hooks. The
     store is at *base*, the script is downloaded from *script*."""
-    shell = f"export ZEROMEMORY_URL={shlex.quote(base)}\nexport {VARIABLE}={shlex.quote(secret)}"
+    shell = f"export ZEROMEMORY_URL={shlex.quote(base)}\n{_exported(secret)}"
     known = {"env": {"ZEROMEMORY_URL": base, VARIABLE: secret}}
     grouped = {"hooks": {event: [{"hooks": [_RUN]}] for event in _EVENTS}}
     flat = {"hooks": {event: [_RUN] for event in _EVENTS}}
@@ -66,11 +67,27 @@ def _download(script: str) -> str:
 
 def _claude(url: str, secret: str) -> str:
     header = shlex.quote(f"Authorization: Bearer {secret}")
-    return f"claude mcp add --transport http {NAME} {shlex.quote(url)} --header {header}"
+    return f"claude mcp add --scope user --transport http {NAME} {shlex.quote(url)} --header {header}"
+
+
+def without_token(url: str) -> str:
+    """For a client that signs in by itself, on a page of ours."""
+    return f"claude mcp add --scope user --transport http {NAME} {shlex.quote(url)}"
+
+
+def _vscode(url: str) -> str:
+    """The file is often committed, so the secret is asked for and kept elsewhere."""
+    asked = {"type": "promptString", "id": NAME, "description": "Zero Memory token", "password": True}
+    headers = {"Authorization": f"Bearer ${{input:{NAME}}}"}
+    return _json({"inputs": [asked], "servers": {NAME: {"type": "http", "url": url, "headers": headers}}})
 
 
 def _codex(url: str) -> str:
     return f'[mcp_servers.{NAME}]\nurl = "{url}"\nbearer_token_env_var = "{VARIABLE}"'
+
+
+def _exported(secret: str) -> str:
+    return f"export {VARIABLE}={shlex.quote(secret)}"
 
 
 def _json(value: object) -> str:

@@ -22,7 +22,7 @@ from memories.forms import TokenForm
 from memories.models import Scope, Token
 from memories.presentation import scope_names
 from memories.services import tokens as services
-from memories.set_up import hooks, set_ups
+from memories.set_up import hooks, set_ups, without_token
 from memories.views.access import own_token
 
 # Longer than setting up an agent takes; a page left open does not ask for ever.
@@ -40,6 +40,7 @@ def token_list(request: HttpRequest) -> HttpResponse:
         "in_force": [row for row in rows if row["in_force"]],
         "ended": [row for row in rows if not row["in_force"]],
         "may_create": bool(actor.readable),
+        "without_token": without_token(request.build_absolute_uri("/mcp")),
     }
     return render(request, "memories/tokens.html", context)
 

@@ -10,6 +10,7 @@ from pydantic import Field, StrictBool, StrictInt
 from memories import services
 from memories.access import Actor, memory_for, writable_memory_for, write_target
 from memories.agent_recall import recall_for_agent
+from memories.anchors import seen_as
 from memories.api import answers
 from memories.api import shapes as rest
 from memories.models import Memory
@@ -98,11 +99,21 @@ def recall(
     k: Annotated[StrictInt, Field(ge=1, le=MOST_RESULTS)] = 10,
     ignore: Annotated[list[rest.Ignored] | None, Field(description="Factors to leave out of the score.")] = None,
     session: Session = "",
+    code_state: Annotated[
+        list[rest.CodeSeenIn] | None, Field(description="Code as you see it, for this answer alone.", max_length=500)
+    ] = None,
 ) -> Said:
     """Find memories by meaning and words, best first, with why each stands where it does. Report with mark_used what
     helped and what misled."""
     found = recall_for_agent(
-        actor=actor, query=query, scopes=scopes, kinds=kinds, k=k, ignore=frozenset(ignore or ()), session=session
+        actor=actor,
+        query=query,
+        scopes=scopes,
+        kinds=kinds,
+        k=k,
+        ignore=frozenset(ignore or ()),
+        session=session,
+        code_seen=dict(seen_as(**each.model_dump()) for each in code_state or ()),
     )
     answer = answers.recall_answer(found, actor)
     said = f"{wording.counted(len(found.results), 'memory', 'memories')} found.{wording.listed(answer['notices'])}"
