@@ -50,10 +50,18 @@ def bare_words(text: str) -> list[str]:
     return [word for word in bare if word]
 
 
+def folded(text: str) -> str:
+    """With whatever case and accents ``bare_words`` does not look at taken away, and all else as it stands."""
+    return _without_accents(text.translate(_APOSTROPHE)).casefold()
+
+
+def _without_accents(text: str) -> str:
+    # Only of Latin letters: elsewhere such a mark makes another letter, as in й and が.
+    return _ACCENTED.sub(r"\1", unicodedata.normalize("NFD", text))
+
+
 def _bare(word: str) -> str:
     if word in _DASHES:
         return ""
-    stripped = word.lstrip(_OPENING).rstrip(_CLOSING)
-    # Only of Latin letters: elsewhere such a mark makes another letter, as in й and が.
-    plain = _ACCENTED.sub(r"\1", unicodedata.normalize("NFD", stripped))
+    plain = _without_accents(word.lstrip(_OPENING).rstrip(_CLOSING))
     return plain if _NAMED.search(plain) else plain.casefold()

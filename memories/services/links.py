@@ -28,7 +28,7 @@ def create_links(*, actor: Actor, memory: Memory, specs: Sequence[LinkSpec]) -> 
     targets = _targets(actor, specs)
     made = 0
     for spec in specs:
-        target = targets[_id_of(spec)]
+        target = targets[id_of(spec)]
         _refuse_itself(memory, target)
         if spec.type == Link.Type.SUPERSEDES:
             made += lifecycle.retire_in_favour(actor=actor, memory=target, replacement=memory)
@@ -47,14 +47,15 @@ def _tie(actor: Actor, source: Memory, target: Memory, type: str) -> bool:
 
 
 def _targets(actor: Actor, specs: Sequence[LinkSpec]) -> dict[uuid.UUID, Memory]:
-    ids = {_id_of(spec) for spec in specs}
+    ids = {id_of(spec) for spec in specs}
     found = Memory.objects.visible_to(actor).select_related("scope").in_bulk(ids)
     if len(found) < len(ids):
         raise NotFound("There is no such memory to link to. Check the target's id.", field="links")
     return found
 
 
-def _id_of(spec: LinkSpec) -> uuid.UUID:
+def id_of(spec: LinkSpec) -> uuid.UUID:
+    """Raises NotFound for what is no id."""
     try:
         return uuid.UUID(str(spec.target))
     except ValueError as error:

@@ -11,10 +11,11 @@ from django.utils import timezone
 from memories.access import actor_for_token, actor_for_user
 from memories.agent_recall import recall_for_agent
 from memories.embedding_queue import embed_waiting
-from memories.given_back import gives_back, unwrapped
+from memories.errors import NotFound
+from memories.given_back import LONGEST, MOST_LIKENED, gives_back, unwrapped, worth_likening
 from memories.models import AuditEntry, Link, Memory, RecallActivity, UsageEvent
 from memories.services import LinkSpec, forget, remember
-from memories.services.recognition import RECOGNISED, on_first_embedded
+from memories.services.recognition import READ, RECOGNISED, on_first_embedded
 from reflections.eligible import eligible
 from tests.factories import make_memory, make_scope, make_token, make_user
 from tests.reflections.together import at_once
@@ -82,6 +83,27 @@ def test_what_is_no_quotation_stays_as_it_is(plain):
 
 
 @pytest.mark.parametrize(
+    ("wrapped", "inner"),
+    [
+        ("[begin ab]\ntext:\none\ntext:\ntwo\n[end ab]\nthree\n[end ab]", "one\ntext:\ntwo\n[end ab]\nthree"),
+        ("[begin ab]\ntext:\n[end ab]", "[begin ab]\ntext:\n[end ab]"),
+        ("[begin ab]\ntext:\none\n[end cd]", "[begin ab]\ntext:\none\n[end cd]"),
+        ("```\none\n```\ntwo\n```", "one\n```\ntwo"),
+        ("````\none\n```", "one"),
+        ("```\none\n~~~", "```\none\n~~~"),
+        ("```\n```", "```\n```"),
+    ],
+)
+def test_a_fence_is_from_its_first_line_to_its_last(wrapped, inner):
+    assert unwrapped(wrapped) == inner
+
+
+def test_in_a_text_of_great_length_no_quotation_is_sought():
+    long = f"```\n{'tide ' * (LONGEST // 5)}\n```"
+    assert unwrapped(long) == long
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [
         (GATE, True),
@@ -98,11 +120,23 @@ def test_what_is_no_quotation_stays_as_it_is(plain):
     ],
 )
 def test_an_excerpt_is_whole_sentences_or_was_cut_off(text, expected):
-    assert gives_back(GATE)(text) is expected
+    assert gives_back(text)(GATE) is expected
 
 
 def test_a_sentence_of_few_words_may_stand_in_any_text():
-    assert not gives_back("It rains. The gate is closed today, so take the bridge.")("It rains.")
+    assert not gives_back("It rains.")("It rains. The gate is closed today, so take the bridge.")
+
+
+def test_case_and_accents_do_not_hide_whose_first_words_are_shared():
+    assert gives_back("“LE CAFE D’ÉTÉ, il ferme a six heures.”")("Bonjour. Le café d'été, il ferme à six heures.")
+
+
+def test_few_texts_are_likened_and_those_first_that_share_most_words():
+    given = [f"{NEWS} {'also ' * number}" for number in range(20)] + [GATE, NEWS.replace("green", "red")]
+    places = worth_likening(NEWS, given)
+    assert len(places) == MOST_LIKENED
+    assert 20 not in places
+    assert worth_likening(NEWS, [GATE, NEWS.replace("green", "red"), NEWS]) == [2, 1]
 
 
 # Word for word -------------------------------------------------------------------------------
@@ -120,6 +154,26 @@ def test_what_was_given_and_is_saved_back_is_the_memory_there_is(agent, scope, s
     assert Memory.objects.count() == 1
     entry = AuditEntry.objects.get(action="recognise")
     assert (entry.object_id, entry.detail["agent"]) == (str(memory.pk), "coder")
+
+
+def test_sentences_far_down_in_a_long_memory_are_not_sought(agent, scope, save):
+    given(agent, scope, f"{GATE} {'tide ' * (READ // 5)}. The lamp of the pier is lit at dusk.")
+    assert save(SUNDAYS).deduplicated
+    assert not save("The lamp of the pier is lit at dusk.").deduplicated
+
+
+@pytest.mark.parametrize("target", ["not-an-id", "01890000-0000-7000-8000-000000000000"])
+def test_a_quotation_with_a_link_to_nothing_is_refused_like_any_text(save, target):
+    for text in (f"> {GATE}", GATE):
+        with pytest.raises(NotFound, match="no such memory to link to"):
+            save(text, links=[LinkSpec("relates_to", target)])
+
+
+def test_over_rest_a_quotation_with_a_link_to_nothing_is_not_found(client, owner, scope):
+    bearer = {"Authorization": f"Bearer {make_token(owner, [scope])[1]}"}
+    sent = {"content": f"> {GATE}", "links": [{"type": "relates_to", "target": "not-an-id"}]}
+    answer = client.post("/api/v1/memories", sent, content_type="application/json", headers=bearer)
+    assert answer.status_code == 404, answer.json()
 
 
 @pytest.mark.behaviour("F24")
