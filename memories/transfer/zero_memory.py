@@ -13,7 +13,7 @@ from memories.transfer.records import MemoryRecord
 from memories.transfer.sources import File, files_in, rewindable
 
 KINDS: Final[Kinds] = {}
-_FIELD: Final = re.compile(r"(?P<name>[a-z_]+):\s*(?P<value>\S.*?)\s*")
+_FIELD: Final = re.compile(r"(?P<name>[a-z_]+):\s*(?P<value>\S.*)")  # of a line without white space at its end
 _ORIGINAL: Final = re.compile(r"\n\n?<!-- zm:original(?: lang=\S+)? -->\n")
 _PROVISIONAL: Final = ("watcher", "bootstrap")  # the agents whose writes that product takes for provisional
 _AUTHORS: Final = {"human": AuthorKind.HUMAN, "agent": AuthorKind.AGENT}
@@ -76,7 +76,7 @@ class ZeroMemory(Foreign):
 def _entry(file: File) -> tuple[Entry, str]:
     """Each field stands in one line as it is, without the quotes that YAML would want."""
     header, body = front_matter.split(file.text)
-    lines = [_FIELD.fullmatch(line) for line in (header or "").split("\n")]
+    lines = [_FIELD.fullmatch(line.rstrip()) for line in (header or "").split("\n")]
     entry = Entry({found["name"]: found["value"] for found in lines if found}, file.place)
     if not entry.text("id"):
         raise TransferError("is no memory of zero-memory: its front matter names no id.", line=file.place)

@@ -1,5 +1,7 @@
 """Memories from the zip of zero-memory."""
 
+import signal
+from contextlib import contextmanager
 from datetime import UTC, datetime
 
 import pytest
@@ -11,6 +13,22 @@ from memories.transfer.zero_memory import ZeroMemory
 from tests.memories.formats.reading import a_file, a_folder, a_zip, load, records, refusal
 
 MADE = datetime(2025, 3, 30, 12, 0, 0, 773_000, tzinfo=UTC)
+
+
+@contextmanager
+def at_most(seconds):
+    """Of the processor's time in this process, so that a busy machine makes no difference."""
+
+    def stop(*_):
+        raise AssertionError(f"This takes more than {seconds} seconds of work.")
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
 
 
 def a_memory(id: str = "mem_a.1", body: str = "The berth silts up.", **fields: str) -> str:
@@ -37,6 +55,14 @@ def test_a_memory_keeps_its_text_kind_date_agent_and_scope():
     assert (found.agent, found.author_kind, found.provenance) == ("pilot: the second", "agent", None)
     assert (found.scope, found.external_id) == ("old-harbour", "zero-memory:mem_a.1")
     assert found.source == "zero-memory:mem_a.1 (kind: gotcha)"
+
+
+def test_white_space_around_a_value_is_none_of_it_however_much_there_is():
+    many = " " * 1_000_000
+    with at_most(10):  # quadratic time would be hours
+        (found,) = of(a_memory(agent_name=f"{many}pilot{many}two{many}", lang=many))
+    assert found.agent.startswith("pilot ")
+    assert not found.agent.startswith(" ")
 
 
 def test_a_text_of_several_paragraphs_and_rules_is_kept():
