@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator
 from pathlib import PurePath
-from typing import IO, Final
+from typing import IO
 
 from memories.errors import ZeroMemoryError
+from memories.transfer.beginnings import beginning_of
 from memories.transfer.contract import Format
 from memories.transfer.registry import FORMATS, format_called
-
-LOOKED_INTO: Final = 8_000_000  # bytes; larger files are told by their names alone
 
 
 def all_formats() -> list[type[Format]]:
@@ -28,8 +27,8 @@ def guessed(file_name: str, file: IO[bytes], length: int) -> type[Format] | None
     """The format of this name, or of several of this name the only one that makes sense of its beginning; None where
     unsure, because a text makes sense to many."""
     named = [format for format in readable() if PurePath(file_name.lower()).suffix in format.readable_suffixes()]
-    if len(named) > 1 and length <= LOOKED_INTO:
-        named = list(_fitting(named, file))
+    if len(named) > 1 and (beginning := beginning_of(file_name, file, length)):
+        named = list(_fitting(named, beginning))
     return named[0] if len(named) == 1 else None
 
 

@@ -20,8 +20,8 @@ LARGEST_NOTE: Final = 1024 * 1024  # bytes of Markdown that is taken apart, whic
 LARGEST_WHOLE: Final = 1024 * 1024 * 1024  # bytes unpacked, of all files together
 MOST_FILES: Final = 200_000
 LINKS: Final = "symbolic links, which are not followed"
+UNUSABLE: Final = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, ValueError, OSError)
 _PIECE: Final = 1024 * 1024
-_UNUSABLE: Final = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, ValueError, OSError)
 _PASSED_OVER: Final = frozenset({"node_modules", "__pycache__", "venv"})
 _REGULAR: Final = (0, S_IFREG)  # what a zip says of an ordinary file, or of one made where there are no modes
 
@@ -162,7 +162,7 @@ def _refuse_more(whole: int) -> None:
 def _of_zip(source: Any, wanted: Wanted, largest: int) -> Iterator[File]:
     try:
         archive = zipfile.ZipFile(source)
-    except _UNUSABLE as error:
+    except UNUSABLE as error:
         raise TransferError(f"This zip cannot be read ({error}). Export it again.") from error
     with archive:
         whole = 0
@@ -201,7 +201,7 @@ def _unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, largest: int) ->
     try:
         with archive.open(entry) as packed:
             return _bounded(packed, largest, entry.filename)
-    except _UNUSABLE as error:
+    except UNUSABLE as error:
         raise TransferError(f"cannot be unpacked ({error}). Make the zip anew.", line=entry.filename) from error
 
 
