@@ -1,12 +1,20 @@
-"""An export as a download: never held whole, whichever server sends it."""
+"""An export as a download: never held whole, whichever server sends it.
+
+It is made before it is sent: a slow reader keeps neither a connection of the pool nor a moment of the database.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Generator, Iterator, Sequence
-from typing import Final
+import os
+import tempfile
+from collections.abc import AsyncIterator, Generator, Sequence
+from contextlib import ExitStack
+from typing import IO, Final
 
 from asgiref.sync import sync_to_async
+from django.conf import settings
 from django.core.handlers.asgi import ASGIRequest
+from django.db import connection
 from django.http import HttpRequest, StreamingHttpResponse
 from django.utils import timezone
 from django.utils.http import content_disposition_header
@@ -19,7 +27,7 @@ from memories.transfer.errors import TransferError
 from memories.transfer.exporting import export_to
 from memories.transfer.registry import format_called
 
-PIECE: Final = 64 * 1024  # bytes; lines are short, and each piece is a way from thread to thread
+PIECE: Final = 64 * 1024  # bytes; each is a way from thread to thread
 
 
 def exported(request: HttpRequest, actor: Actor, format: str, scopes: Sequence[Scope] | None) -> StreamingHttpResponse:
@@ -44,39 +52,40 @@ def file_name(format: type[Format], scope: Scope | None) -> str:
 def _streamed(
     request: HttpRequest, pieces: Generator[bytes], *, format: type[Format], name: str
 ) -> StreamingHttpResponse:
-    """The first piece is made before the answer begins, so that what cannot be exported is an error like others."""
-    first = next(pieces, b"")
-    gathered = _gathered(first, pieces)
-    content = _in_turn(gathered) if isinstance(request, ASGIRequest) else gathered
+    """What cannot be exported is an error like others: nothing was sent by then."""
+    file = _spooled(pieces)
+    content = _in_turn(file) if isinstance(request, ASGIRequest) else _pieces_of(file)
     answer = StreamingHttpResponse(content, content_type=format.media_type)
+    answer["Content-Length"] = str(file.seek(0, os.SEEK_END))
+    file.seek(0)
     answer["Content-Disposition"] = content_disposition_header(as_attachment=True, filename=name) or "attachment"
     answer["Cache-Control"] = "no-store"
     return answer
 
 
-def _gathered(first: bytes, pieces: Generator[bytes]) -> Generator[bytes]:
-    held, size = [first], len(first)
+def _spooled(pieces: Generator[bytes]) -> IO[bytes]:
+    """A file without a name, for this user of the machine alone, which is gone when it is closed."""
     try:
-        for piece in pieces:
-            held.append(piece)
-            size += len(piece)
-            if size >= PIECE:
-                yield b"".join(held)
-                held, size = [], 0
-        yield b"".join(held)
-    finally:
-        pieces.close()
+        with ExitStack() as unless_made:
+            file = unless_made.enter_context(tempfile.TemporaryFile(dir=settings.DATA_FOLDER))
+            file.writelines(pieces)
+            file.flush()
+            unless_made.pop_all()
+    except OSError as error:
+        raise TransferError(f"The export cannot be written: {error.strerror}. Make room in the data folder.") from error
+    if not connection.in_atomic_block:
+        connection.close()  # back into the pool, which has few
+    return file
 
 
-async def _in_turn(pieces: Generator[bytes]) -> AsyncIterator[bytes]:
-    """Django would read a plain iterator to its end before it sends a byte; and the export's transaction is of the
-    thread that began it, which is the request's own."""
-    try:
-        while (piece := await sync_to_async(_next)(pieces)) is not None:
+def _pieces_of(file: IO[bytes]) -> Generator[bytes]:
+    with file:
+        while piece := file.read(PIECE):
             yield piece
-    finally:
-        await sync_to_async(pieces.close)()
 
 
-def _next(pieces: Iterator[bytes]) -> bytes | None:
-    return next(pieces, None)
+async def _in_turn(file: IO[bytes]) -> AsyncIterator[bytes]:
+    """Django would read a plain iterator to its end before it sends a byte."""
+    with file:
+        while piece := await sync_to_async(file.read)(PIECE):
+            yield piece

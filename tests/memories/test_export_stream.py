@@ -3,6 +3,7 @@
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
+import psycopg
 import pytest
 from asgiref.sync import sync_to_async
 from django.db import connections
@@ -12,6 +13,7 @@ from memories.models import Memory, Scope
 from memories.transfer.exporting import export_to
 from memories.transfer.jsonl import Jsonl
 from tests.factories import make_memory
+from zeromemory import database
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -58,6 +60,36 @@ def test_what_is_written_meanwhile_is_not_in_it(owner, corpus):
     pieces = fetched(owner, meanwhile=meanwhile)
     assert b"changed meanwhile" not in b"".join(pieces)
     assert Memory.objects.get(pk=corpus[-1].pk).source == "changed meanwhile"
+
+
+def held():
+    """How many connections of the pool are in use, and how many transactions are open."""
+    with psycopg.connect(**database.parameters()) as session:
+        (open_ones,) = session.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() "
+            "AND state LIKE 'idle in transaction%'"
+        ).fetchone()
+    told = connections["default"].pool.get_stats()
+    return told["pool_size"] - told["pool_available"], open_ones
+
+
+def test_a_reader_who_reads_slowly_holds_no_connection_and_no_moment_of_the_database(owner, corpus):
+    before, during = held(), []
+    fetched(owner, meanwhile=lambda: during.append(held()))
+    assert during == [before]
+
+
+def test_the_length_is_told_and_no_file_is_left(client_of, owner, corpus, settings, tmp_path):
+    settings.DATA_FOLDER = tmp_path
+    answer = client_of(owner).get("/transfer/export/?format=jsonl")
+    assert list(tmp_path.iterdir()) == []
+    assert len(answer.getvalue()) == int(answer["Content-Length"])
+
+
+def test_a_full_disk_is_told(client_of, owner, corpus, settings, tmp_path):
+    settings.DATA_FOLDER = tmp_path / "not there"
+    answer = client_of(owner).get("/transfer/export/?format=jsonl")
+    assert "cannot be written: No such file or directory. Make room" in answer.content.decode()
 
 
 def test_a_reader_who_goes_away_leaves_no_transaction_open(owner, corpus):
