@@ -33,6 +33,7 @@ ACTION_WORDS: Final = {
     "cancel_import": "cancelled",
     "challenge": "challenged",
     "close": "closed",
+    "confirm_import": "confirmed",
     "create_scope": "created the scope",
     "dismiss": "dismissed",
     "dismiss_rule": "dismissed",
@@ -84,6 +85,7 @@ ACTION_WORDS: Final = {
 ACTED_ON: Final = {
     "approve": "draft",
     "cancel_import": "import",
+    "confirm_import": "import",
     "create_scope": "scope",
     "dismiss": "draft",
     "dismiss_rule": "rule",

@@ -77,6 +77,7 @@ def confirm(*, actor: Actor, row: Import) -> None:
         mine = Import.objects.filter(pk=row.pk, user=actor.user, state=State.CHECKED)
         if not mine.update(state=State.QUEUED, attempts=0, read=0):
             raise Conflict("This file does not wait to be imported. The page shows where it stands.")
+        record(actor=actor, action="confirm_import", subject=row, scope=row.scope, format=row.format)
         transaction.on_commit(partial(_ring, row.pk), robust=True)
 
 

@@ -21,6 +21,8 @@ from tests.factories import make_member, make_memory, make_scope, make_user
 from tests.memories.handing_in import handed_in, lines, make_import
 from zeromemory import database
 
+IN_TURN = ("hand_in_import", "confirm_import", "import", "forget_together")
+
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
@@ -328,10 +330,17 @@ def test_undo_after_undo_and_back_is_possible_again(scope):
     assert undo(now(row), 3).count == 3
 
 
-def test_the_trail_names_who_handed_in_imported_and_undid(scope):
+def test_a_confirmation_that_comes_too_late_leaves_no_trace(scope):
+    row = imported(scope)
+    with pytest.raises(Conflict):
+        transfers.confirm(actor=actor_for_user(row.user), row=row)
+    assert AuditEntry.objects.filter(action="confirm_import").count() == 1
+
+
+def test_the_trail_names_who_handed_in_confirmed_imported_and_undid(scope):
     undo(imported(scope), 3)
     acts = AuditEntry.objects.exclude(object_type="memory").order_by("pk").values_list("action", "user")
-    assert list(acts) == [(act, scope.owner_id) for act in ("hand_in_import", "import", "forget_together")]
+    assert list(acts) == [(act, scope.owner_id) for act in IN_TURN]
 
 
 def test_a_file_that_was_not_imported_has_nothing_to_undo(scope):
