@@ -11,10 +11,12 @@ LIST: Final = ".zero-memory-export"  # names the files that the export wrote, so
 
 
 def write_folder(path: Path, files: Iterable[tuple[str, bytes]], *, force: bool) -> None:
-    """Raises TransferError, and then the folder is as it was.
+    """The files are gathered beside the folder and moved into it when all are there: what fails before that leaves the
+    folder as it was. What fails while they are moved leaves files of both exports, each of them whole; all of them are
+    named in the list, so the next export with *force* puts that right.
 
-    The files are gathered beside the folder and moved into it when all are there. With *force* what is not of an
-    earlier export, such as a git repository around it, stays as it is.
+    With *force* what is not of an earlier export, such as a git repository around it, stays as it is. Raises
+    TransferError.
     """
     if not force and path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise TransferError(f"{path} exists. Choose another name, or replace it with --force.")
@@ -23,10 +25,12 @@ def write_folder(path: Path, files: Iterable[tuple[str, bytes]], *, force: bool)
             names = _gather(Path(gathered), files)
             path.mkdir(mode=0o700, exist_ok=True)
             earlier = _listed(path)
+            _refuse_links(path, earlier.union(names))
+            _list(path, earlier.union(names))
             for name in names:
                 _move(Path(gathered) / name, path / name)
             _remove(path, earlier - set(names))
-            (path / LIST).write_text("".join(f"{name}\n" for name in sorted(names)), encoding="utf-8")
+            _list(path, names)
     except OSError as error:
         raise TransferError(f"{path} cannot be written: {error.strerror}.") from error
 
@@ -47,6 +51,23 @@ def _listed(path: Path) -> set[str]:
         return set()
     names = (path / LIST).read_text(encoding="utf-8", errors="replace").splitlines()
     return {name for name in names if name.endswith(".md") and ".." not in Path(name).parts and name[0] != "/"}
+
+
+def _list(path: Path, names: Iterable[str]) -> None:
+    anew = path / f"{LIST}.new"
+    anew.unlink(missing_ok=True)
+    anew.write_text("".join(f"{name}\n" for name in sorted(names)), encoding="utf-8")
+    anew.replace(path / LIST)
+
+
+def _refuse_links(path: Path, names: Iterable[str]) -> None:
+    """A folder that somebody has replaced by a link may stand anywhere."""
+    folders = {parent for name in names for parent in Path(name).parents}
+    if linked := sorted(folder for folder in folders if (path / folder).is_symlink() and folder != Path()):
+        raise TransferError(
+            f"{path / linked[0]} is a symbolic link, and what is written there would stand elsewhere. Nothing was "
+            "changed. Remove the link, or choose another folder."
+        )
 
 
 def _move(source: Path, target: Path) -> None:

@@ -98,3 +98,39 @@ def test_an_export_that_fails_leaves_the_folder_as_it_was_and_no_scraps(scope, t
 
 def test_a_format_that_is_one_file_takes_no_folder(scope, tmp_path):
     assert "cannot be read: Is a directory" in refusal("import_memories", tmp_path, "--scope", "home")
+
+
+def test_a_move_that_fails_leaves_whole_files_and_the_next_export_puts_it_right(scope, tmp_path):
+    gone, kept = make_memory("gone", scope=scope), make_memory("kept", scope=scope)
+    folder = tmp_path / "out"
+    export(folder)
+    names = set(files_of(folder))
+    gone.windows.all().delete()
+    gone.delete()
+    new = make_memory("a new one", scope=scope)
+    in_the_way = folder / f"home/kept-{kept.pk}.md"
+    in_the_way.unlink()
+    in_the_way.mkdir()
+    assert "cannot be written" in refusal("export_memories", "--format", "markdown", "--out", folder, "--force")
+    assert {path.name for path in folder.iterdir()} == {LIST, "home"}
+    assert set((folder / LIST).read_text().split()) == names | {f"home/a-new-one-{new.pk}.md"}
+    in_the_way.rmdir()
+    export(folder, "--force")
+    assert set(files_of(folder)) == {f"home/kept-{kept.pk}.md", f"home/a-new-one-{new.pk}.md"}
+
+
+@pytest.mark.parametrize("is_earlier", [True, False])
+def test_a_folder_that_was_replaced_by_a_link_is_refused_and_nothing_is_changed(scope, tmp_path, is_earlier):
+    memory = make_memory("gone", scope=scope)
+    name = f"gone-{memory.pk}.md"
+    folder, elsewhere = tmp_path / "out", a_folder(tmp_path / "elsewhere", {name: "mine"})
+    export(folder)
+    if is_earlier:
+        memory.windows.all().delete()
+        memory.delete()
+    (folder / "home").rename(tmp_path / "home")
+    (folder / "home").symlink_to(elsewhere)
+    before = (folder / LIST).read_text()
+    assert "is a symbolic link" in refusal("export_memories", "--format", "markdown", "--out", folder, "--force")
+    assert files_of(elsewhere) == {name: "mine"}
+    assert (folder / LIST).read_text() == before
