@@ -146,7 +146,7 @@ def remember_answer(remembered: Remembered) -> dict[str, Any]:
             {"id": one.memory.pk, "headline": one.memory.headline, "likeness": round(one.likeness, 3)}
             for one in remembered.similar
         ],
-        "anchors": _anchors(memory),
+        "anchors": _anchors(memory) if remembered.anchored else [],
         "notices": list(remembered.notices),
     }
 

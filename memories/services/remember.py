@@ -37,13 +37,14 @@ _LEFT_ALONE: Final = ("pinned", "source", "verbatim", "valid_from", "valid_until
 @dataclass(frozen=True, slots=True)
 class Remembered:
     """``similar``: up to three live memories of the scope that say almost the same, most alike first. ``recognised``:
-    names of entities that were found in the text, because none was given."""
+    names of entities that were found in the text, because none was given. ``anchored``: whether it may name code."""
 
     memory: Memory
     deduplicated: bool
     similar: tuple[Similar, ...] = ()
     notices: tuple[str, ...] = ()
     recognised: tuple[str, ...] = ()
+    anchored: bool = True
 
 
 def remember(
@@ -76,8 +77,8 @@ def remember(
 def _similar(memory: Memory) -> tuple[tuple[Similar, ...], tuple[str, ...]]:
     """With notices. The memory is written by now, so a search that fails must not be taken for a write that failed."""
     try:
+        meaning, notices = _meaning(memory)  # outside the transaction: it may have to wait
         with transaction.atomic():
-            meaning, notices = _meaning(memory)
             return similarity.near_equal(memory, meaning), notices
     except DatabaseError:
         logger.exception("Memories that resemble %s were not found", memory.pk)
@@ -110,7 +111,7 @@ def _written(actor: Actor, scope: Scope, draft: Draft, code: Sequence[Anchor]) -
     audit.record(actor=actor, action="remember", subject=memory, scope=scope, kind=memory.kind)
     note_links(actor=actor, memory=memory, specs=draft.links)
     tie_to_given(memory, known.reworded)
-    return Remembered(memory, deduplicated=False, recognised=named)
+    return Remembered(memory, deduplicated=False, recognised=named, anchored=bool(code))
 
 
 def _repeated(

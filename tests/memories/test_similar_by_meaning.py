@@ -6,6 +6,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from django.db import connection
 from django.test import override_settings
 
 from memories import quick_meaning, similarity
@@ -94,6 +95,26 @@ def test_an_embedder_that_takes_too_long_costs_a_notice_and_no_more(write, stand
         "Similar memories were sought by words only: the embedder takes too long at the moment.",
     )
     assert not written.similar
+
+
+class Watching(ThreadPoolExecutor):
+    """Notes whether the caller has a transaction open while it waits."""
+
+    def __init__(self):
+        super().__init__(1)
+        self.seen = []
+
+    def submit(self, *asked):
+        self.seen.append(connection.in_atomic_block)
+        return super().submit(*asked)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_no_transaction_is_open_while_the_embedder_is_waited_for(write, monkeypatch):
+    with Watching() as encoder:
+        monkeypatch.setattr(quick_meaning, "_encoder", encoder)
+        write(STANDS)
+    assert encoder.seen == [False]
 
 
 def test_an_embedder_that_is_down_leaves_the_words_and_says_so(write):
