@@ -108,7 +108,7 @@ def _most_first(counted: tuple[str, int]) -> tuple[int, str]:
 def _sample(row: Import, actor: Actor) -> Iterator[dict[str, Any]]:
     """The first memories of the file, as they would be stored."""
     try:
-        with kept_files.opened(row.pk) as file:
+        with kept_files.opened(row.pk, row.file_name) as file:
             records = (record for record in format_called(row.format)().read(file) if isinstance(record, MemoryRecord))
             for record in islice(records, SAMPLE):
                 yield _as_stored(humbled(record, actor))

@@ -49,7 +49,7 @@ def work_on(id: str) -> None:
 def _do(row: Import, watch: _Watch) -> None:
     """Memories and the state of the row in one transaction, so that neither is there without the other."""
     is_check = row.state == State.CHECKING
-    with transaction.atomic(), kept_files.opened(row.pk) as file:
+    with transaction.atomic(), kept_files.opened(row.pk, row.file_name) as file:
         report = import_from(
             format_called(row.format)(),
             file,

@@ -1,10 +1,11 @@
 """Files that wait to be imported: in the data folder, for this user of the machine alone, and not for long."""
 
+import io
 import os
 import time
 from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import IO
+from typing import BinaryIO
 from uuid import UUID
 
 from django.conf import settings
@@ -47,9 +48,21 @@ def refuse_larger(length: int) -> None:
         )
 
 
-def opened(id: UUID) -> IO[bytes]:
+class _Kept(io.BufferedReader):
+    """A file under the name it was handed in by, which formats read: memories are about it, and not about ours."""
+
+    def __init__(self, path: Path, name: str) -> None:
+        super().__init__(io.FileIO(path))
+        self._handed_in_as = name
+
+    @property
+    def name(self) -> str:
+        return self._handed_in_as
+
+
+def opened(id: UUID, name: str) -> BinaryIO:
     try:
-        return _path(id).open("rb")
+        return _Kept(_path(id), name)
     except FileNotFoundError as error:
         raise TransferError(
             "The file is not there any more: it is kept for a day, on the machine it was handed in on. Choose it again."

@@ -59,6 +59,19 @@ def test_a_check_counts_and_writes_nothing(scope):
     assert not ImportedMemory.objects.exists()
 
 
+def test_memories_are_about_the_file_as_it_was_called_when_it_was_handed_in(scope):
+    pieces = [b"# Conventions\n\n- Deploy on Tuesdays.\n"]
+    actor = actor_for_user(scope.owner)
+    row = transfers.hand_in(actor=actor, scope=scope, format="agents-md", file_name="CLAUDE.md", pieces=pieces)
+    background.work_on(str(row.pk))
+    transfers.confirm(actor=actor, row=now(row))
+    background.work_on(str(row.pk))
+    memory = Memory.objects.get()
+    assert "CLAUDE.md" in memory.source
+    assert [entity.name for entity in memory.entities.all()] == ["CLAUDE.md"]
+    assert str(row.pk) not in memory.source + memory.external_id
+
+
 def test_what_was_looked_at_is_imported_once_as_an_import_of_its_person(scope):
     row = imported(scope)
     assert (row.state, row.report["written"]) == ("done", 3)
