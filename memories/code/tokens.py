@@ -40,6 +40,7 @@ def tokens_of(node: SgNode, language: str, grammar: Grammar) -> Iterator[Token]:
 
 
 _VISIT, _CLOSE, _SKIP = range(3)
+DEEPEST: Final = 1000  # nodes inside one another
 
 
 class _Stream:
@@ -52,12 +53,13 @@ class _Stream:
 
     def tokens(self, root: SgNode) -> Iterator[Token]:
         text, base = root.text(), root.range().start.index
-        read, stack = base, [(root, _VISIT)]
+        read, depth, stack = base, 0, [(root, _VISIT)]
         while stack:
             node, step = stack.pop()
             kind = self._kind(node)
             if step == _CLOSE:
                 yield ">", kind
+                depth -= 1
                 continue
             leaf = [] if step == _SKIP else self._leaf(node, kind)
             if leaf is not None:
@@ -70,6 +72,9 @@ class _Stream:
             if kind not in self.grammar.transparent:
                 yield "<", kind
                 stack.append((node, _CLOSE))
+                depth += 1
+                if depth > DEEPEST:
+                    raise Unparsed  # to find its way in a deep tree takes the parser longer with each level
             children = node.children()
             stack += [
                 (child, _SKIP if self._says_nothing(kind, place, children) else _VISIT)

@@ -23,6 +23,9 @@ from memories.transfer.registry import format_called
 logger = logging.getLogger(__name__)
 EVERY_SECONDS: Final = 1.0
 NAMED: Final = 50  # of the lines whose memory says something else by now
+OUR_FAULT: Final = (
+    "This file made the import fail in a way that it should not, and nothing was imported. The worker's log says where."
+)
 State = Import.State
 
 
@@ -44,6 +47,11 @@ def work_on(id: str) -> None:
         if isinstance(error, Conflict) and transfers.put_back(row):
             return
         transfers.finish(row, State.FAILED, error=error.message)
+    except DatabaseError:
+        raise  # the database may be back when the sweep takes it up again
+    except Exception:
+        logger.exception("The import %s could not be read", row.pk)
+        transfers.finish(row, State.FAILED, error=OUR_FAULT)
 
 
 def _do(row: Import, watch: _Watch) -> None:

@@ -216,7 +216,7 @@ class _Import:
             links=links,
             differing=tuple(self.differing),
             skipped=dict(+format.skipped),
-            notes=format.notes + self.notes + self.settings.notes + self.arrivals.notes + self._unknown_people(),
+            notes=dict(format.notes + self.notes + self.settings.notes + self.arrivals.notes + self._unknown_people()),
             carried=dict(sum(self.arrivals.written.values(), Counter())),
             scopes=tuple(scope.slug for scope in self.destinations.scopes),
             created_scopes=tuple(scope.slug for scope in self.destinations.created),

@@ -84,6 +84,26 @@ def test_what_was_looked_at_is_imported_once_as_an_import_of_its_person(scope):
     assert Memory.objects.count() == 3
 
 
+def test_what_is_noted_of_a_file_is_in_its_report(scope):
+    text = b'[{"id": "g1", "text": "Deploy on Tuesdays.", "superseded_by": "nowhere"}]'
+    actor = actor_for_user(scope.owner)
+    row = transfers.hand_in(actor=actor, scope=scope, format="graymatter", file_name="g.json", pieces=[text])
+    background.work_on(str(row.pk))
+    assert now(row).state == "checked"
+    assert sum(now(row).report["notes"].values()) == 1
+
+
+def test_a_fault_of_ours_ends_the_import_and_says_so(scope, monkeypatch):
+    def fail(*_, **__):
+        raise ZeroDivisionError
+
+    row = handed_in(scope)
+    monkeypatch.setattr(background, "import_from", fail)
+    background.work_on(str(row.pk))
+    assert (now(row).state, now(row).error) == ("failed", background.OUR_FAULT)
+    assert not Memory.objects.exists()
+
+
 def test_a_file_with_one_wrong_line_writes_nothing_and_names_it(scope):
     row = make_import(scope, lines() + b'{"content": "x", "kind": "opinion"}\n')
     assert row.state == "failed"

@@ -171,9 +171,10 @@ def test_semicolons_that_separate_nothing_do_not_count_but_those_of_a_loop_do():
     assert exact(loop.format("a;;"), "javascript", "f") != exact(loop.format(";;a"), "javascript", "f")
 
 
-def test_deep_nesting_is_no_problem():
-    deep = "x = " + "[" * 3000 + "]" * 3000 + "\n"
-    assert Source(deep, "python").symbol("x") is not None
+@pytest.mark.parametrize("deep", ["[" * 30_000 + "]" * 30_000, "+".join(["1"] * 30_000)])
+def test_what_is_nested_beyond_measure_is_compared_by_its_text(deep):
+    assert Source(f"x = {deep}\n", "python").symbol("x").fingerprints.is_weak
+    assert not Source(f"x = {'[' * 300}{']' * 300}\n", "python").symbol("x").fingerprints.is_weak
 
 
 def test_a_long_table_takes_no_more_than_its_length():
