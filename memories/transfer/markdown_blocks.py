@@ -8,7 +8,8 @@ from typing import Final
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-_PARSER: Final = MarkdownIt("commonmark", {"maxNesting": 30}).enable("table")
+# Nothing within a block is asked for, and links that do not end take the parser quadratic time.
+_PARSER: Final = MarkdownIt("commonmark", {"maxNesting": 30}).enable("table").disable("inline")
 _ENDS: Final = frozenset({"fence", "code_block", "html_block", "hr"})
 
 

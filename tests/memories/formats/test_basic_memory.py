@@ -6,6 +6,7 @@ import pytest
 
 from memories.models import Memory
 from memories.transfer.basic_memory import BasicMemory
+from memories.transfer.markdown_blocks import _PARSER, items_of
 from memories.transfer.records import EntityRecord, LinkRecord
 from tests.memories.formats.reading import a_file, a_folder, a_zip, load, records, refusal
 
@@ -138,3 +139,10 @@ def test_empty_notes_and_repeated_observations_are_left_out_and_counted():
 )
 def test_a_note_that_cannot_be_read_is_named_with_its_field(text, words):
     assert words in refusal(BasicMemory(), a_file(text, "a.md"))
+
+
+def test_links_that_do_not_end_are_not_followed():
+    """Within a block nothing is parsed: the parser would look for the end of each of these anew."""
+    (item,) = items_of("- [fact] " + "[[" * 1000)
+    assert item.text == "[fact] " + "[[" * 1000
+    assert not any(token.children for token in _PARSER.parse("[[" * 10))

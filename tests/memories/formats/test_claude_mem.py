@@ -179,6 +179,12 @@ def test_a_column_that_never_ends_to_compute_is_given_up(tmp_path, monkeypatch):
     assert "This database cannot be read (interrupted)" in refused(path)
 
 
+def test_a_column_that_is_computed_is_not_asked_for(tmp_path):
+    plain = of_database(a_database(tmp_path / "plain.db"))
+    computed = "ALTER TABLE observations ADD COLUMN computed AS (abs(-9223372036854775808));"  # fails when it is read
+    assert of_database(a_database(tmp_path / "computed.db", more=computed)) == plain
+
+
 def test_bytes_that_are_no_text_are_refused_with_their_row(tmp_path):
     path = a_database(tmp_path / "bytes.db", observations=[OBSERVATION | {"title": b"\xff\xfe"}])
     assert "observations[1]: title: must be text" in refused(path)
