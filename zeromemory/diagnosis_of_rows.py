@@ -79,7 +79,7 @@ def clock() -> Finding:
 def tokens() -> Finding:
     """That one was never used is worth knowing and no fault."""
     now = timezone.now()
-    in_force = Token.objects.filter(Q(expires_at=None) | Q(expires_at__gt=now), revoked_at=None)
+    in_force = Token.objects.in_force(now)
     unused = in_force.filter(last_used_at=None, created_at__lt=now - CONNECTED_WITHIN).order_by("created_at")
     hints = [f"{hint}…" for hint in unused.values_list("hint", flat=True)]
     if hints:

@@ -1,3 +1,4 @@
+from datetime import datetime
 from typing import Final
 
 from django.conf import settings
@@ -59,6 +60,13 @@ class Membership(models.Model):
         ]
 
 
+class TokenQuerySet(models.QuerySet["Token"]):
+    def in_force(self, now: datetime) -> "TokenQuerySet":
+        """Those of which ``is_in_force`` says so at *now*."""
+        lasts = Q(expires_at=None) | Q(expires_at__gt=now) | Q(renewable_until__gt=now)
+        return self.filter(lasts, revoked_at=None)
+
+
 class Token(models.Model):
     """A bearer token. The secret is shown once; only its SHA-256 is kept."""
 
@@ -79,6 +87,8 @@ class Token(models.Model):
     can_adjudicate = models.BooleanField(
         default=False, db_default=False, help_text="It may settle disputes; never approve drafts."
     )
+
+    objects = TokenQuerySet.as_manager()
 
     class Meta:
         constraints = [

@@ -54,6 +54,16 @@ def test_a_token_that_never_called_is_named_by_its_beginning_and_no_fault(owner,
     assert "Tokens page" in told.detail
 
 
+def test_an_agent_between_two_renewals_is_counted_like_any_other(owner, scope):
+    past, later = timezone.now() - timedelta(hours=1), timezone.now() + timedelta(days=20)
+    make_token(owner, [scope], renewable_until=later)
+    make_token(owner, [scope])
+    make_token(owner, [scope], renewable_until=later, revoked_at=past)
+    Token.objects.update(created_at=past - timedelta(hours=1), expires_at=past)
+    assert found("tokens").detail == "1 in force"
+    assert [token.is_in_force for token in Token.objects.in_force(timezone.now())] == [True]
+
+
 def test_a_queue_that_does_not_move_is_a_problem(scope, settings):
     make_memory(scope=scope)
     Memory.objects.update(updated_at=timezone.now() - timedelta(hours=1))
