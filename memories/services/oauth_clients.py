@@ -89,13 +89,13 @@ def problem_of_address(address: str) -> str:
 
 def is_registered(address: str, client: OAuthClient) -> bool:
     """Whether *address* is one of the client's: the same, or on loopback the same at any port (RFC 8252, 7.3)."""
-    return any(_place(address) == _place(kept) for kept in client.redirect_uris)
+    return not problem_of_address(address) and any(_place(address) == _place(kept) for kept in client.redirect_uris)
 
 
-def _place(address: str) -> tuple[str, str | None, int | None, str, str, str]:
+def _place(address: str) -> tuple[str, str | None, str, str, str]:
     parts = urlsplit(address)
-    port = None if _is_loopback(parts) else parts.port
-    return parts.scheme, parts.hostname, port, parts.path or "/", parts.query, parts.fragment
+    host = parts.hostname if _is_loopback(parts) else parts.netloc.lower()
+    return parts.scheme, host, parts.path or "/", parts.query, parts.fragment
 
 
 def _is_loopback(parts: SplitResult) -> bool:
@@ -107,7 +107,8 @@ def is_on_this_computer(address: str) -> bool:
 
 
 def host_of(address: str) -> str:
-    return urlsplit(address).netloc
+    """Host and port, without a user name that looks like a host."""
+    return urlsplit(address).netloc.rpartition("@")[2]
 
 
 def client_with(client_id: str) -> OAuthClient | None:

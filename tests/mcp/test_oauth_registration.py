@@ -86,7 +86,8 @@ def test_a_right_that_means_nothing_here_is_passed_over(root, owner, scope):
 
 def test_nobody_is_sent_to_an_address_that_was_not_registered(root):
     client = ByHand.registered(root)
-    for address in ("http://127.0.0.1:5/else", "https://elsewhere.example/back", "javascript:x", "x"):
+    disguised = BACK.replace("http://", "http://known.example@")
+    for address in (disguised, "http://127.0.0.1:5/else", "https://elsewhere.example/back", "javascript:x", "x"):
         answer = httpx.get(client.question(redirect_uri=address), trust_env=False)
         assert (answer.status_code, "location" in answer.headers) == (400, False), address
 

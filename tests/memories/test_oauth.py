@@ -140,10 +140,27 @@ def test_an_address_holds_no_secret():
         ("https://agent.example/Back", "https://agent.example/back", False),
         ("https://agent.example/back", "http://agent.example/back", False),
         ("https://agent.example.org/back", "https://agent.example/back", False),
+        ("https://known.example@agent.example/back", "https://agent.example/back", False),
+        ("http://known.example@127.0.0.1:1/back", "http://127.0.0.1:1/back", False),
+        ("https://@agent.example/back", "https://agent.example/back", False),
+        ("https://Agent.example/back", "https://agent.example/back", True),
+        ("https://agent.example:port/back", "https://agent.example/back", False),
     ],
 )
 def test_an_address_is_the_one_that_was_registered_save_for_the_port_on_loopback(asked, kept, is_it):
     assert oauth_clients.is_registered(asked, OAuthClient(redirect_uris=[kept])) is is_it
+
+
+@pytest.mark.parametrize(
+    ("address", "host"),
+    [
+        ("https://known.example@agent.example:8443/back", "agent.example:8443"),
+        ("https://known.example:x@agent.example/back", "agent.example"),
+        ("http://[::1]:8080/back", "[::1]:8080"),
+    ],
+)
+def test_a_user_name_that_looks_like_a_host_is_not_shown_as_one(address, host):
+    assert oauth_clients.host_of(address) == host
 
 
 def test_one_place_registers_twenty_times_an_hour():
