@@ -19,17 +19,17 @@ from memories.access import Actor
 from memories.errors import Conflict, Forbidden, NotFound, ValidationFailed
 from memories.models import OAuthClient, OAuthCode, Scope
 from memories.services import audit
-from memories.services.oauth_clients import client_with, host_of
+from memories.services.oauth_clients import ANSWERED_WITHIN, client_with, host_of
 from memories.services.tokens import check_token, digest
 
 READ, WRITE, ADJUDICATE = "read", "write", "adjudicate"
 RIGHTS: Final = (READ, WRITE, ADJUDICATE)
 STATE_LENGTH: Final = 4000
-ANSWERED_WITHIN: Final = timedelta(minutes=30)
 CODE_LIFETIME: Final = timedelta(minutes=5)
 CODES_KEPT: Final = timedelta(days=1)  # those that nobody fetched
 _SALT: Final = "memories.oauth.asked"
 _START_AGAIN: Final = "Start again from the agent that sent you here."
+_FORGOTTEN: Final = f"The program that asks is not known here any more. {_START_AGAIN}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def unpack(packed: str) -> tuple[Asked, OAuthClient]:
     asked = Asked(**question | {"rights": tuple(question["rights"])})
     client = client_with(asked.client_id)
     if client is None:
-        raise NotFound(f"The program that asks is not known here any more. {_START_AGAIN}")
+        raise NotFound(_FORGOTTEN)
     return asked, client
 
 
@@ -91,7 +91,8 @@ def allow(*, actor: Actor, packed: str, scopes: Collection[Scope], can_write: bo
     for a request that was allowed before."""
     if not actor.is_person:
         raise Forbidden("Only a person can let an agent in.")
-    asked, client = unpack(packed)
+    asked, found = unpack(packed)
+    client = _held(found)
     name = token_name(client, asked.redirect_uri)
     check_token(actor=actor, name=name, scopes=scopes, can_write=can_write, can_adjudicate=can_adjudicate)
     code, secret = _code(actor, asked, can_write, can_adjudicate)
@@ -102,6 +103,14 @@ def allow(*, actor: Actor, packed: str, scopes: Collection[Scope], can_write: bo
     rights = rights_of(can_write=can_write, can_adjudicate=can_adjudicate)
     audit.record(actor=actor, action="allow_client", subject=client, scopes=slugs, rights=rights)
     return _back(asked, code=secret)
+
+
+def _held(client: OAuthClient) -> OAuthClient:
+    """As it stands now, until the end of the transaction: a registration elsewhere may be about to forget it."""
+    held = OAuthClient.objects.select_for_update(no_key=True).filter(pk=client.pk).first()
+    if held is None:
+        raise NotFound(_FORGOTTEN)
+    return held
 
 
 def _code(actor: Actor, asked: Asked, can_write: bool, can_adjudicate: bool) -> tuple[OAuthCode, str]:

@@ -13,7 +13,8 @@ from datetime import timedelta
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
-from django.db import transaction
+from django.db import connection, transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
@@ -22,12 +23,14 @@ from memories.guard import refuse_secrets
 from memories.models import OAuthClient
 from memories.services import audit
 from memories.services.tokens import NAME_LENGTH
+from memories.services.writing import LOCK_TIMEOUT
 
 MOST_ADDRESSES: Final = 10  # of one client
 ADDRESS_LENGTH: Final = 2000
 MOST_IN_AN_HOUR: Final = 20  # registrations from one network address
 MOST_NEVER_ALLOWED: Final = 500
 NEVER_ALLOWED_FOR: Final = timedelta(days=1)
+ANSWERED_WITHIN: Final = timedelta(minutes=30)  # a person may be reading what the client asks
 LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 LABEL: Final = "open registration"
 
@@ -46,6 +49,7 @@ def register(*, client_id: uuid.UUID, name: str, redirect_uris: Sequence[str], a
     _check_name(name)
     _check_addresses(redirect_uris)
     came_from = _came_from(address)
+    _take_turns()
     _check_rate(came_from)
     pruned = _make_room()
     client = OAuthClient.objects.create(
@@ -138,9 +142,28 @@ def _check_rate(came_from: str) -> None:
         raise TooManyRegistrations(f"At most {MOST_IN_AN_HOUR} clients an hour register from one place. Try later.")
 
 
+def _take_turns() -> None:
+    """So that each registration counts those before it. Raises OperationalError when they take too long."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT set_config('lock_timeout', %s, true)", [LOCK_TIMEOUT])
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended('oauth_registration', 0))")
+
+
 def _make_room() -> int:
     """How many clients were forgotten: what nobody allowed anything for a day, and the oldest of too many."""
-    idle = OAuthClient.objects.filter(allowed_at=None)
-    too_old = idle.filter(created_at__lt=timezone.now() - NEVER_ALLOWED_FOR).delete()[0]
-    too_many = list(idle.order_by("-created_at").values_list("pk", flat=True)[MOST_NEVER_ALLOWED - 1 :])
-    return too_old + idle.filter(pk__in=too_many).delete()[0]
+    idle, now = OAuthClient.objects.filter(allowed_at=None), timezone.now()
+    forgotten = _forget(idle.filter(created_at__lt=now - NEVER_ALLOWED_FOR))
+    too_many = idle.count() - MOST_NEVER_ALLOWED + 1
+    if too_many <= 0:
+        return forgotten
+    unanswered = idle.filter(created_at__lt=now - ANSWERED_WITHIN).order_by("created_at", "pk")
+    made = _forget(unanswered[:too_many])
+    if made < too_many:
+        raise TooManyRegistrations("Too many clients that nobody let in registered lately. Try later.")
+    return forgotten + made
+
+
+def _forget(idle: QuerySet[OAuthClient]) -> int:
+    """Those that nobody is letting in at this moment: ``oauth_asking.allow`` holds its client."""
+    doomed = list(idle.select_for_update(skip_locked=True).values_list("pk", flat=True))
+    return OAuthClient.objects.filter(pk__in=doomed).delete()[0]

@@ -9,6 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import time_machine
+from django.db.models import F
 from django.utils import timezone
 
 from memories.access import actor_for_token, actor_for_user
@@ -184,8 +185,19 @@ def test_the_oldest_that_nobody_allowed_anything_make_room(monkeypatch, actor, s
     monkeypatch.setattr(oauth_clients, "MOST_NEVER_ALLOWED", 3)
     allowed = register()
     let_in(actor, scope, allowed)
-    clients = [register() for _ in range(4)]
-    assert set(OAuthClient.objects.all()) == {allowed, *clients[1:]}
+    clients = [register() for _ in range(3)]
+    OAuthClient.objects.update(created_at=F("created_at") - timedelta(minutes=31))
+    assert set(OAuthClient.objects.all()) == {allowed, *clients}
+    latest = register()
+    assert set(OAuthClient.objects.all()) == {allowed, *clients[1:], latest}
+
+
+def test_none_makes_room_while_a_person_may_be_answering_it(monkeypatch):
+    monkeypatch.setattr(oauth_clients, "MOST_NEVER_ALLOWED", 3)
+    clients = {register() for _ in range(3)}
+    with pytest.raises(TooManyRegistrations, match="Try later"):
+        register()
+    assert set(OAuthClient.objects.all()) == clients
 
 
 def test_what_nobody_allowed_anything_for_a_day_is_forgotten(actor, scope):
@@ -327,9 +339,11 @@ def test_between_two_renewals_a_client_is_still_connected(actor, scope):
     with time_machine.travel(timezone.now() + timedelta(days=29)):
         assert authenticate(issued.access) is None
         assert Token.objects.get().is_in_force
+        assert Token.objects.in_force(timezone.now()).exists()
         assert renew(client, issued.refresh)
     with time_machine.travel(timezone.now() + timedelta(days=60)):
         assert not Token.objects.get().is_in_force
+        assert not Token.objects.in_force(timezone.now()).exists()
 
 
 def test_whoever_does_not_come_back_for_thirty_days_is_forgotten(actor, scope):
