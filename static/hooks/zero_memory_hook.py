@@ -9,31 +9,41 @@ At the start of a session it hands the agent a briefing. When the person sends a
     ZEROMEMORY_SCOPE   where `remember:` lines go; needed where the token writes to several scopes
 
 It needs Python 3.8 and nothing else. It ends within two seconds and never with an error: a session goes on without it.
-What could not be sent waits in a folder that only its owner reads, and goes with the next event.
+What could not be sent waits in a folder that only its owner reads, and goes with the next event. What was refused is
+told at the next event that can show it.
 """
 
 import hashlib
+import http.client
 import json
 import os
 import re
 import secrets
 import sys
 import threading
+import time
 import urllib.error
 import urllib.request
 from pathlib import Path
 from urllib.parse import urlsplit
 
 SECONDS = 1.7  # from the start to the end, whatever the server does
+REPLY_SECONDS = 1.4  # from the start to the reply to a prompt
 MOST_CONTEXT = 9000  # characters that agents take from a hook
 MOST_ANSWER = 2000000  # bytes
 MOST_WAITING = 1000
 LONGEST_LINE = 20000
+LONGEST_SESSION = 120
+MOST_TOLD = 5  # messages at one event
 BRIEFING_TOKENS = 1600
-LINE = re.compile(r"^\s*remember\s*:\s*(\S.*?)\s*$", re.IGNORECASE)
+LINE = re.compile(r"^\s*remember\s*:(.*)", re.IGNORECASE)
+KEPT = "Zero Memory keeps what this prompt says to remember. There is no need to store it again."
 STARTS = ("SessionStart", "sessionStart")
 PROMPTS = ("UserPromptSubmit", "beforeSubmitPrompt", "userPromptSubmitted")
+SHOWING = ("SessionStart", "UserPromptSubmit", "Stop", "beforeSubmitPrompt")  # the person sees what they are told
 LATER = (401, 408, 425, 429)  # and all from 500 on: the same line may be taken another time
+
+UNREACHED = (OSError, http.client.HTTPException, ValueError)
 
 
 class Refused(Exception):
@@ -49,7 +59,8 @@ class NoRedirect(urllib.request.HTTPRedirectHandler):
         return None
 
 
-def post(path, body):
+def post(path, body, until):
+    """Its answer. Raises Refused, or one of UNREACHED; *until* is a moment of ``time.monotonic``."""
     base = os.environ.get("ZEROMEMORY_URL", "").strip().rstrip("/") or "http://127.0.0.1:8000"
     parts = urlsplit(base)
     if parts.scheme not in ("http", "https"):
@@ -64,8 +75,9 @@ def post(path, body):
     }
     whole = base + "/api/v1" + path
     request = urllib.request.Request(whole, json.dumps(body).encode(), headers)  # noqa: S310 - of two schemes
+    left = max(until - time.monotonic(), 0.05)
     try:
-        with urllib.request.build_opener(*handlers).open(request, timeout=SECONDS) as answer:
+        with urllib.request.build_opener(*handlers).open(request, timeout=left) as answer:
             return json.loads(answer.read(MOST_ANSWER))
     except urllib.error.HTTPError as error:
         raise Refused(error.code, told(error)) from error
@@ -81,8 +93,16 @@ def told(error):
 # The briefing --------------------------------------------------------------------------------
 
 
-def briefing(session):
-    return written(post("/briefing", {"session": session[:120], "max_tokens": BRIEFING_TOKENS}))
+def briefing(session, until):
+    """What the agent is told, and what the person is shown where it cannot be had."""
+    asked = {"session": session[:LONGEST_SESSION], "max_tokens": BRIEFING_TOKENS}
+    try:
+        return written(post("/briefing", asked, until)), ""
+    except Refused as error:
+        return "", f"Zero Memory: {error}" if error.status in (0, 401, 403) else ""
+    except UNREACHED as error:
+        complain(error)
+        return "", ""
 
 
 def written(answer):
@@ -112,70 +132,125 @@ def written(answer):
 # Lines that wait -----------------------------------------------------------------------------
 
 
-def folder():
+def folder(name="waiting"):
     state = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
-    return Path(state) / "zero-memory" / "waiting"
+    return Path(state) / "zero-memory" / name
 
 
 def keep(session, prompt):
     """Each line to remember, in a file of its own. A hook that is fired twice writes the same file twice."""
-    lines = [found.group(1) for found in map(LINE.match, prompt.splitlines()) if found]
+    lines = [found.group(1).strip() for found in map(LINE.match, prompt.splitlines()) if found]
+    lines = [line for line in lines if line]
     for text in lines:
-        key = "hook-" + hashlib.sha256((session + "\n" + text).encode("utf-8", "replace")).hexdigest()[:40]
-        body = {"content": text[:LONGEST_LINE], "session": session[:200], "source": "hook", "idempotency_key": key}
+        key = "hook-" + digest(session + "\n" + text)
+        body = {"content": text[:LONGEST_LINE], "session": session[:LONGEST_SESSION], "source": "hook"}
         scope = os.environ.get("ZEROMEMORY_SCOPE", "").strip()
-        put(key, dict(body, scope=scope) if scope else body)
+        put(key, dict(body, idempotency_key=key, **({"scope": scope} if scope else {})))
     return len(lines)
+
+
+def digest(text):
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:40]
 
 
 def put(key, body):
     place = folder()
-    place.mkdir(mode=0o700, parents=True, exist_ok=True)
     if len(list(place.glob("*.json"))) >= MOST_WAITING:
         raise OSError(f"{MOST_WAITING} lines wait in {place} already.")
-    unfinished = place / f"{key}.{os.getpid()}.part"
+    write(place, key + ".json", json.dumps(body))
+
+
+def write(place, name, text):
+    """Whole or not at all, for its owner alone."""
+    place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    unfinished = place / f"{name}.{os.getpid()}.part"
     with os.fdopen(os.open(str(unfinished), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        json.dump(body, file)
-    unfinished.replace(place / (key + ".json"))
+        file.write(text)
+    unfinished.replace(place / name)
 
 
-def send():
-    """How many lines were taken, and what was said of those that never will be."""
-    taken, refused = 0, []
-    waiting = sorted(folder().glob("*.json"), key=lambda file: file.stat().st_mtime) if folder().is_dir() else []
-    for file in waiting:
+def oldest_first(place, kind):
+    try:
+        return sorted(place.glob("*" + kind), key=lambda file: file.stat().st_mtime)
+    except FileNotFoundError as error:  # another hook took one of them meanwhile; the next event looks again
+        complain(error)
+        return []
+
+
+def send(until):
+    """How many of the waiting lines were taken. What is said of those that never will be is noted."""
+    taken = 0
+    for file in oldest_first(folder(), ".json"):
+        if time.monotonic() >= until:
+            break
         try:
-            post("/memories", json.loads(file.read_text()))
+            post("/memories", json.loads(file.read_text()), until)
             taken += 1
         except Refused as error:
             if error.status in LATER or not 400 <= error.status < 500:
-                raise
-            refused.append(str(error))
+                break
+            note(f"Zero Memory did not keep a line: {error}")
+        except UNREACHED as error:
+            complain(error)
+            break
+        forget(file)
+    return taken
+
+
+# What the person has to be told ----------------------------------------------------------------
+
+
+def note(message):
+    """Until an event that can show it. The same message is kept once."""
+    write(folder("told-later"), digest(message)[:20] + ".txt", message)
+
+
+def noted():
+    """The files of messages, the oldest first."""
+    return oldest_first(folder("told-later"), ".txt")[:MOST_TOLD]
+
+
+def forget(file):
+    try:
         file.unlink()
-    return taken, refused
+    except FileNotFoundError as error:  # another hook was faster
+        complain(error)
+
+
+def complain(error):
+    """For whoever looks into the log of their agent."""
+    sys.stderr.write(f"zero_memory_hook: {type(error).__name__}: {error}\n")
 
 
 # Events --------------------------------------------------------------------------------------
 
 
-def answer_to(event):
-    """What the agent is told, and what the person is shown."""
+def answer(event, began):
+    """Tells the agent and the person what there is to tell, and sends what waits. A prompt is told what became of its
+    lines; everybody else is answered first, because what waits may be much."""
     name = first(event, "hook_event_name", "hookEventName")
     session = first(event, "session_id", "sessionId", "conversation_id") or "unnamed"
     kept = keep(session, first(event, "prompt", "user_prompt")) if name in PROMPTS else 0
-    if not os.environ.get("ZEROMEMORY_TOKEN", "").strip():
-        return "", ""
-    context, shown = "", ""
-    try:
-        if name in STARTS:
-            context = briefing(session)
-        taken, refused = send()
-        if kept and taken:
-            context = "Zero Memory keeps what this prompt says to remember. There is no need to store it again."
-        shown = " ".join("Zero Memory did not keep a line: " + said for said in refused)
-    except Refused as error:
-        shown = f"Zero Memory: {error}" if name in STARTS and error.status in (0, 401, 403) else ""
-    return context, shown
+    has_token = bool(os.environ.get("ZEROMEMORY_TOKEN", "").strip())
+    if has_token and name in PROMPTS:
+        taken = send(began + REPLY_SECONDS)
+        tell(event, KEPT if kept and taken else "")
+        return
+    context, problem = briefing(session, began + SECONDS) if has_token and name in STARTS else ("", "")
+    if problem:
+        note(problem)
+    tell(event, context)
+    if has_token:
+        send(began + SECONDS)
+
+
+def tell(event, context):
+    messages = noted() if first(event, "hook_event_name", "hookEventName") in SHOWING else []
+    if said := reply(event, context, " ".join(file.read_text() for file in messages)):
+        sys.stdout.write(json.dumps(said) + "\n")
+        sys.stdout.flush()
+    for file in messages:
+        forget(file)
 
 
 def first(event, *names):
@@ -193,18 +268,18 @@ def reply(event, context, shown):
     return dict(said, systemMessage=shown) if shown else said
 
 
-def work():
+def work(began):
     try:
         event = json.loads(sys.stdin.buffer.read(MOST_ANSWER).decode("utf-8", "replace"))
-        if isinstance(event, dict) and (said := reply(event, *answer_to(event))):
-            sys.stdout.write(json.dumps(said) + "\n")
-            sys.stdout.flush()
+        if isinstance(event, dict):
+            answer(event, began)
     except Exception as error:  # a hook that fails would stand between a person and their work
-        sys.stderr.write(f"zero_memory_hook: {type(error).__name__}: {error}\n")
+        complain(error)
 
 
 def main():
-    working = threading.Thread(target=work, daemon=True)
+    began = time.monotonic()
+    working = threading.Thread(target=work, args=(began,), daemon=True)
     working.start()
     working.join(SECONDS)
     os._exit(0)

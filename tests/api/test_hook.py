@@ -9,7 +9,8 @@ import subprocess
 import sys
 import threading
 import time
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -23,8 +24,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 class Hook:
-    def __init__(self, home, url, secret):
-        self.home = home
+    def __init__(self, home, url, secret, script=SCRIPT):
+        self.home, self.script = home, script
         self.environment = {"PATH": os.environ["PATH"], "HOME": str(home), "ZEROMEMORY_URL": url}
         if secret:
             self.environment["ZEROMEMORY_TOKEN"] = secret
@@ -33,7 +34,7 @@ class Hook:
         """What it printed; it ended well."""
         given = json.dumps({"hook_event_name": event, "session_id": "one", **fields})
         done = subprocess.run(
-            [sys.executable, "-I", str(SCRIPT)], input=given, env=self.environment, text=True,
+            [sys.executable, "-I", str(self.script)], input=given, env=self.environment, text=True,
             capture_output=True, check=True, timeout=20,
         )  # fmt: skip
         return json.loads(done.stdout) if done.stdout else {}
@@ -52,7 +53,11 @@ def secret(owner, scope):
 
 @pytest.fixture
 def hook(tmp_path, live_server, secret):
-    return Hook(tmp_path, live_server.url, secret)
+    """With ten seconds more than agents give it, because a machine that runs tests may have much else to do."""
+    patient, before = tmp_path / "patient.py", SCRIPT.read_text()
+    assert before.count("SECONDS = 1.") == 2
+    patient.write_text(before.replace("SECONDS = 1.", "SECONDS = 11."))
+    return Hook(tmp_path, live_server.url, secret, patient)
 
 
 @pytest.fixture
@@ -131,48 +136,127 @@ def test_while_nobody_answers_nothing_is_printed_and_the_lines_wait_for_their_ow
     assert away.waiting() == []
 
 
-def test_a_server_that_never_answers_holds_nobody_up(away):
-    class Silent(BaseHTTPRequestHandler):
+@contextmanager
+def standing_in(hook, answer):
+    """A server of whose handler *answer* is all there is."""
+
+    class Answering(BaseHTTPRequestHandler):
         def do_POST(self):
-            ended.wait(20)
+            answer(self)
 
         def log_message(self, *_):
             """Nothing to note."""
 
-    ended = threading.Event()
-    server = HTTPServer(("127.0.0.1", 0), Silent)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Answering)
+    server.daemon_threads = True
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    away.environment["ZEROMEMORY_URL"] = f"http://127.0.0.1:{server.server_port}"
-    began = time.monotonic()
-    assert away.says("remember: Kept.") == {}
-    took = time.monotonic() - began
-    ended.set()
-    server.shutdown()
-    server.server_close()
+    hook.environment["ZEROMEMORY_URL"] = f"http://127.0.0.1:{server.server_port}"
+    try:
+        yield
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def answered(handler, status, body):
+    handler.rfile.read(int(handler.headers["Content-Length"]))
+    whole = json.dumps(body).encode()
+    handler.send_response(status)
+    handler.send_header("Content-Length", str(len(whole)))
+    handler.end_headers()
+    handler.wfile.write(whole)
+
+
+def test_a_server_that_never_answers_holds_nobody_up(away):
+    ended = threading.Event()
+    with standing_in(away, lambda handler: ended.wait(20)):
+        began = time.monotonic()
+        assert away.says("remember: Kept.") == {}
+        took = time.monotonic() - began
+        ended.set()
     assert took < 15, "it waited for the server"
+    assert len(away.waiting()) == 1
+
+
+RULE = {"rules": [{"text": "Tests run first."}], "memories": [], "open_loops": [], "linked": [], "recent": []}
+
+
+@pytest.mark.parametrize("is_slow", [True, False])
+def test_a_session_begins_with_its_briefing_although_what_waits_cannot_be_sent(away, is_slow):
+    """Whether the server is slow to take a line or hangs up."""
+    ended = threading.Event()
+    away.says("remember: Kept.")
+
+    def brief(handler):
+        if handler.path.endswith("/briefing"):
+            answered(handler, 200, RULE)
+        elif is_slow:
+            ended.wait(20)
+
+    with standing_in(away, brief):
+        told = away.fire("SessionStart")
+        ended.set()
+    assert "Tests run first." in told["hookSpecificOutput"]["additionalContext"]
+    assert len(away.waiting()) == 1
+
+
+def test_a_prompt_is_answered_although_what_waits_cannot_be_sent(away):
+    with standing_in(away, lambda handler: None):
+        assert away.fire("beforeSubmitPrompt", prompt="remember: Kept.") == {"continue": True}
+    assert len(away.waiting()) == 1
+
+
+def test_what_was_refused_is_told_although_a_later_line_cannot_be_sent(away):
+    def take_none(handler):
+        answered(handler, *next(answers))
+
+    answers = iter([(400, {"message": "Too bad."}), (503, {"message": "Busy."})])
+    with standing_in(away, take_none):
+        told = away.says("remember: One.\nremember: Two.")
+    assert "Too bad." in told["systemMessage"]
     assert len(away.waiting()) == 1
 
 
 def test_a_token_does_not_follow_to_another_place(away, secret):
     asked = []
 
-    class Elsewhere(BaseHTTPRequestHandler):
-        def do_POST(self):
-            asked.append((self.path, self.headers["Authorization"]))
-            self.send_response(307)
-            self.send_header("Location", f"http://127.0.0.1:{server.server_port}/elsewhere")
-            self.end_headers()
+    def send_elsewhere(handler):
+        asked.append((handler.path, handler.headers["Authorization"]))
+        handler.send_response(307)
+        handler.send_header("Location", away.environment["ZEROMEMORY_URL"] + "/elsewhere")
+        handler.end_headers()
 
-        def log_message(self, *_):
-            """Nothing to note."""
-
-    server = HTTPServer(("127.0.0.1", 0), Elsewhere)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    away.environment["ZEROMEMORY_URL"] = f"http://127.0.0.1:{server.server_port}"
-    away.fire("SessionStart")
-    server.shutdown()
-    server.server_close()
+    with standing_in(away, send_elsewhere):
+        away.fire("SessionStart")
     assert asked == [("/api/v1/briefing", f"Bearer {secret}")]
+
+
+@pytest.mark.parametrize("event", ["sessionStart", "SessionStart", "SessionEnd"])
+def test_what_is_refused_when_nobody_can_be_told_is_told_as_soon_as_somebody_can(hook, live_server, event):
+    hook.environment["ZEROMEMORY_URL"] = f"http://127.0.0.1:{free_port()}"
+    hook.says("remember: The key is ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8.")
+    hook.environment["ZEROMEMORY_URL"] = live_server.url
+    assert hook.fire(event) == {}
+    assert hook.waiting() == []
+    told = hook.fire("beforeSubmitPrompt", prompt="Go on.")
+    assert "secret_content_rejected" in told["user_message"]
+    assert hook.fire("beforeSubmitPrompt", prompt="Go on.") == {"continue": True}
+
+
+def test_a_session_with_a_long_name_is_remembered_as_well(hook):
+    assert "systemMessage" not in hook.says("remember: One.", session_id="s" * 200)
+    assert contents() == {"One."}
+
+
+def test_a_line_of_many_blanks_keeps_no_other_from_being_kept(hook):
+    hook.says(f"remember: a{' ' * 100_000}b\nremember: Two.")
+    assert "Two." in contents()
+
+
+@pytest.mark.parametrize("line", ["remember:", "  remember :   ", "remembered: x", "remember x"])
+def test_a_line_that_says_nothing_to_remember_is_none(away, line):
+    away.says(line)
+    assert away.waiting() == []
 
 
 def test_a_secret_is_refused_told_and_kept_nowhere(hook):
