@@ -151,10 +151,11 @@ def door() -> Finding:
     address = note.get("local") or launch.local_address()
     if not note and not launch.answers(address, "/healthz"):
         return Finding("mcp", True, "nothing runs now; manage.py mcp_stdio works without")
-    status, name = _opening(address, os.environ.get(VARIABLE, ""))
+    secret = os.environ.get(VARIABLE, "").strip()
+    status, name = _opening(address, secret)
     if status == 200 and name:
         return Finding("mcp", True, f"{name} answers at {address}/mcp")
-    if status == 401 and VARIABLE not in os.environ:
+    if status == 401 and not secret:
         return Finding("mcp", True, f"answers at {address}/mcp, and asks for a token")
     if status == 401:
         return Finding("mcp", False, f"{VARIABLE} holds no valid token. Create one on the Tokens page")

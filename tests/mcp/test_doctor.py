@@ -15,7 +15,10 @@ def at_the_door(door, monkeypatch):
     return monkeypatch
 
 
-def test_without_a_token_it_sees_that_one_is_asked_for(at_the_door):
+@pytest.mark.parametrize("held", [None, "", " "])
+def test_without_a_token_it_sees_that_one_is_asked_for(at_the_door, held):
+    if held is not None:
+        at_the_door.setenv("ZEROMEMORY_TOKEN", held)
     found = diagnosis.door()
     assert found.ok, found
     assert "asks for a token" in found.detail
