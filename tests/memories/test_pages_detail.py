@@ -10,7 +10,8 @@ from django.utils import timezone
 
 from memories import services
 from memories.access import actor_for_token, actor_for_user
-from memories.models import Memory, Reinforcement
+from memories.models import Memory, Reinforcement, Token
+from memories.views.tokens import WATCHED_FOR
 from tests.factories import add_entity, make_member, make_memory, make_scope, make_token, make_user
 from tests.memories.pages import Html, text_of
 from tests.queries import queries_of, recorded_queries
@@ -124,10 +125,11 @@ def test_the_dates_shown_are_the_dates_stored_in_the_persons_zone(client_of, own
 
 
 @pytest.mark.behaviour("F46")
-def test_a_token_never_used_has_a_dash(mine, owner, scope):
-    make_token(owner, [scope])
-    facts = facts_of(mine.get(reverse("token_list")))
-    assert facts["Last used"].text == "–"
+def test_a_token_never_used_waits_for_its_first_call_and_then_says_never(mine, owner, scope):
+    token, _ = make_token(owner, [scope])
+    assert facts_of(mine.get(reverse("token_list")))["Last used"].text == "waiting for the first call…"
+    Token.objects.filter(pk=token.pk).update(created_at=timezone.now() - WATCHED_FOR)
+    assert facts_of(mine.get(reverse("token_list")))["Last used"].text == "never yet"
 
 
 def test_a_date_in_the_future_is_not_called_past(mine, scope):
