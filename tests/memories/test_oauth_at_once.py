@@ -61,9 +61,9 @@ def test_a_client_that_is_being_let_in_is_not_forgotten(monkeypatch, owner, scop
     monkeypatch.setattr(oauth_clients, "NEVER_ALLOWED_FOR", timedelta(0))
     client = register()
     packed = question(client)
-    with transaction.atomic():
+    with ThreadPoolExecutor(1) as pool, transaction.atomic():
         oauth_asking.allow(
             actor=actor_for_user(owner), packed=packed, scopes=[scope], can_write=True, can_adjudicate=False
         )
-        (latest,) = at_once(register)
+        (latest,) = pool.submit(at_once, register).result(timeout=20)
     assert set(OAuthClient.objects.all()) == {client, latest}
