@@ -110,3 +110,17 @@ def _add(parts: list[Part], op: str, text: str) -> None:
         parts[-1]["text"] += text
     else:
         parts.append({"op": op, "text": text})
+
+
+MOST_LINES: Final = 400  # of a difference that is shown
+
+
+def line_difference(old: str, new: str) -> list[Part]:
+    """A part a line, without its end; what is beyond MOST_LINES is left out, and said. Nothing where both are alike."""
+    before, after = _LINES.findall(old), _LINES.findall(new)
+    if before == after:
+        return []
+    parts = _joined(before, after, _kept(before, after) or [])
+    lines = [{"op": part["op"], "text": line} for part in parts for line in part["text"].splitlines()]
+    cut = len(lines) - MOST_LINES
+    return lines if cut <= 0 else [*lines[:MOST_LINES], {"op": "same", "text": f"… {cut:,} more lines"}]

@@ -14,6 +14,7 @@ from memories.headlines import headline
 from memories.models import Memory, Scope
 from memories.ranking import LINEAR, UNKNOWN_RULE, KindRule, age_factor, age_in_days, is_faded
 from memories.recall import Result
+from memories.verdict_words import row_badge
 
 Rules = Mapping[str, KindRule]
 
@@ -202,6 +203,7 @@ def result_row(result: Result, best: float, rules: Rules, now: datetime) -> dict
     row = row_of(result.memory, rules, now)
     if result.start:  # what matched stands further down than the list shows
         row["excerpt"] = f"…{_short(result.excerpt.strip())}"
+    row["badges"] = [*row["badges"], *row_badge(result.anchors)]
     return row | {
         "score_percent": round(100 * result.score / best) if best else 0,
         "why": result.why,

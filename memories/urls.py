@@ -3,6 +3,7 @@ from django.urls import URLPattern, path
 from memories import people_views
 from memories.views import (
     account,
+    anchoring,
     browse,
     bulk,
     connect,
@@ -29,6 +30,7 @@ urlpatterns: list[URLPattern] = [
     path("memories/<uuid:memory_id>/edit/", writing.memory_edit, name="memory_edit"),
     path("memories/<uuid:memory_id>/forget/", writing.memory_forget, name="memory_forget"),
     path("memories/<uuid:memory_id>/pin/", writing.memory_pin, name="memory_pin"),
+    path("memories/<uuid:memory_id>/anchors/<uuid:anchor_id>/", anchoring.memory_reanchor, name="memory_reanchor"),
     path("memories/<uuid:memory_id>/restore/", writing.memory_restore, name="memory_restore"),
     path("memories/<uuid:memory_id>/unpin/", writing.memory_unpin, name="memory_unpin"),
     path("memories/<uuid:memory_id>/verify/", verifying.memory_verify, name="memory_verify"),

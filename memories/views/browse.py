@@ -42,7 +42,23 @@ STATE_HINTS: Final = {
     "superseded": "replaced by a newer text, and still readable",
     "all": "whatever became of them",
 }
-PARAMETERS: Final = ("q", "scope", "kind", "state", "author", "age", "pinned", "faded", "waiting", "stale", "entity")
+PARAMETERS: Final = (
+    "q",
+    "scope",
+    "kind",
+    "state",
+    "author",
+    "age",
+    "pinned",
+    "faded",
+    "waiting",
+    "stale",
+    "entity",
+    "ignore_age",
+    "ignore_code",
+    "ignore_use",
+)
+IGNORING: Final = {"ignore_age": "age", "ignore_code": "structural", "ignore_use": "reinforcement"}
 OF_THE_FEED: Final = {"state", "faded", "waiting", "stale"}  # a search finds what is live, whatever its age
 
 
@@ -56,7 +72,7 @@ def memory_list(request: HttpRequest) -> HttpResponse:
         context["filters"] = [] if is_fragment(request) else _filters(actor, asked, choice)
     except ValidationFailed as error:
         context |= {"problem": error.message, "rows": [], "filters": []}
-    context["kept"] = [(name, value) for name, value in asked.items() if name != "q"]
+    context["kept"] = [(name, value) for name, value in asked.items() if name != "q" and name not in IGNORING]
     status = 400 if "problem" in context else 200
     return page_or_part(request, "memories/list.html", "rows", context, status=status)
 
@@ -64,7 +80,7 @@ def memory_list(request: HttpRequest) -> HttpResponse:
 def _asked(query: QueryDict) -> dict[str, str]:
     """The known parameters that say something; NUL, which nothing stored can hold, is dropped."""
     values = {name: query.get(name, "").replace("\x00", "").strip() for name in PARAMETERS}
-    ignored = OF_THE_FEED if values["q"] else set()
+    ignored = OF_THE_FEED if values["q"] else set(IGNORING)
     return {name: value for name, value in values.items() if value and name not in ignored}
 
 
@@ -117,6 +133,7 @@ def _searched(actor: Actor, asked: dict[str, str], choice: Choice, request: Http
             {result.memory.pk: result.stale_days for result in found.results},
         ),
         "notices": found.notices,
+        "switches": [(name, name.replace("_", " ").capitalize(), name in asked) for name in IGNORING],
         "without": _offers(asked, found.without, most=COUNTED),
         "took_ms": found.took_ms,
         "more_url": _link(asked, all="1") if len(found.results) == k < MOST_RESULTS else None,
@@ -133,6 +150,7 @@ def _recalled(actor: Actor, asked: dict[str, str], choice: Choice, k: int) -> Re
         scopes=[asked["scope"]] if choice.scope else None,
         kinds=[choice.kind] if choice.kind else None,
         k=k,
+        ignore=frozenset(factor for name, factor in IGNORING.items() if name in asked),
         rows=Memory.objects.for_list(),
         entity=choice.entity,
         pinned=True if choice.pinned else None,

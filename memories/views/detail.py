@@ -23,6 +23,7 @@ from memories.history import Tie, contents, ties, trail, versions
 from memories.models import AuditEntry, Memory
 from memories.presentation import AUTHOR_WORDS, PROVENANCE_WORDS, action_words, freshness, scope_names
 from memories.usage import given_lately, said_of
+from memories.views.anchoring import code_of
 from memories.views.used import use_of
 from memories.views.verifying import checks_of
 
@@ -59,6 +60,7 @@ def memory_detail(request: HttpRequest, memory_id: uuid.UUID) -> HttpResponse:
         "trail": acts,
         "automatic": [act for act in acts if act["scanner"]],
         "checks": checks_of(memory),
+        "code": code_of(memory),
         **_use(actor, memory),
         "dispute": open_disputes([memory.pk]).get(memory.pk),
         "may_write": memory.scope_id in actor.writable,

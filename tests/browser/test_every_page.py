@@ -81,6 +81,7 @@ WITHOUT_A_SCREEN = {
     "memory_challenge",
     "memory_forget",
     "memory_pin",
+    "memory_reanchor",
     "memory_restore",
     "memory_unpin",
     "memory_verify",
@@ -139,7 +140,7 @@ def test_what_is_said_to_have_no_screen_has_none(client_of, owner, rows):
         "rule_id": rows.rule.pk,
         "scope_id": rows.scope.pk, "token_id": rows.token.pk, "user_id": owner.pk, "evaluation_id": make_run().pk,
         "source": "draft", "item_id": rows.candidate.pk, "action": "dismiss", "cluster_id": rows.cluster.pk,
-        "operation_id": rows.operation, "repository": rows.repository.name,
+        "operation_id": rows.operation, "repository": rows.repository.name, "anchor_id": rows.memory.pk,
     }  # fmt: skip
     for name, values in named_pages():
         if name in WITHOUT_A_SCREEN:

@@ -49,6 +49,7 @@ def addresses_of(name, values, rows):
         "operation_id": [rows.operation],
         "import_id": [rows.arrival.pk],
         "repository": [rows.repository.name],
+        "anchor_id": [rows.memory.pk],
         "run_id": [rows.run.pk],
         "evaluation_id": [rows.evaluation.pk],
         "rule_id": [rows.rule.pk],

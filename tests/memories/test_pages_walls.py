@@ -121,6 +121,7 @@ def values_of(theirs, names):
         "operation_id": theirs.operation,
         "import_id": theirs.arrival.pk,
         "repository": theirs.repository.name,
+        "anchor_id": theirs.memory.pk,
         "secret": "guessed",
         "name": "age",
         "evaluation_id": 1,
