@@ -32,7 +32,7 @@ REPLY_SECONDS = 1.4  # from the start to the reply to a prompt
 MOST_CONTEXT = 9000  # characters that agents take from a hook
 MOST_ANSWER = 2000000  # bytes
 MOST_WAITING = 1000
-LONGEST_LINE = 20000
+MOST_EVENT = 20000000  # bytes
 LONGEST_SESSION = 120
 MOST_TOLD = 5  # messages at one event
 BRIEFING_TOKENS = 1600
@@ -41,15 +41,17 @@ KEPT = "Zero Memory keeps what this prompt says to remember. There is no need to
 STARTS = ("SessionStart", "sessionStart")
 PROMPTS = ("UserPromptSubmit", "beforeSubmitPrompt", "userPromptSubmitted")
 SHOWING = ("SessionStart", "UserPromptSubmit", "Stop", "beforeSubmitPrompt")  # the person sees what they are told
-LATER = (401, 408, 425, 429)  # and all from 500 on: the same line may be taken another time
+LATER = (401, 403, 404, 408, 425, 429)  # and all from 500 on: the same line may be taken another time
 
 UNREACHED = (OSError, http.client.HTTPException, ValueError)
 
 
 class Refused(Exception):
-    def __init__(self, status, message):
+    def __init__(self, status, message, field=""):
         super().__init__(message)
         self.status = status
+        self.is_of_set_up = status in (403, 404) or field == "scope"
+        self.is_for_now = status in LATER or not 400 <= status < 500 or self.is_of_set_up
 
 
 class NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -80,14 +82,16 @@ def post(path, body, until):
         with urllib.request.build_opener(*handlers).open(request, timeout=left) as answer:
             return json.loads(answer.read(MOST_ANSWER))
     except urllib.error.HTTPError as error:
-        raise Refused(error.code, told(error)) from error
+        raise Refused(error.code, *told(error)) from error
 
 
 def told(error):
+    """What is wrong, and the field that it is about."""
     try:
-        return str(json.loads(error.read(10000))["message"])[:300]
-    except (ValueError, KeyError, TypeError, OSError):
-        return f"It answered with {error.code}."
+        said = json.loads(error.read(10000))
+        return str(said["message"])[:300], str(said.get("field") or "")
+    except (ValueError, KeyError, TypeError, AttributeError, OSError):
+        return f"It answered with {error.code}.", ""
 
 
 # The briefing --------------------------------------------------------------------------------
@@ -143,10 +147,14 @@ def keep(session, prompt):
     lines = [line for line in lines if line]
     for text in lines:
         key = "hook-" + digest(session + "\n" + text)
-        body = {"content": text[:LONGEST_LINE], "session": session[:LONGEST_SESSION], "source": "hook"}
-        scope = os.environ.get("ZEROMEMORY_SCOPE", "").strip()
-        put(key, dict(body, idempotency_key=key, **({"scope": scope} if scope else {})))
+        body = {"content": text, "session": session[:LONGEST_SESSION], "source": "hook"}
+        put(key, dict(body, idempotency_key=key, **scope()))
     return len(lines)
+
+
+def scope():
+    named = os.environ.get("ZEROMEMORY_SCOPE", "").strip()
+    return {"scope": named} if named else {}
 
 
 def digest(text):
@@ -183,11 +191,16 @@ def send(until):
     for file in oldest_first(folder(), ".json"):
         if time.monotonic() >= until:
             break
+        body = waiting(file)
+        if body is None:
+            continue
         try:
-            post("/memories", json.loads(file.read_text()), until)
+            post("/memories", body, until)
             taken += 1
         except Refused as error:
-            if error.status in LATER or not 400 <= error.status < 500:
+            if error.is_of_set_up:
+                note(f"Zero Memory cannot keep your lines yet, so they wait: {error}")
+            if error.is_for_now:
                 break
             note(f"Zero Memory did not keep a line: {error}")
         except UNREACHED as error:
@@ -195,6 +208,19 @@ def send(until):
             break
         forget(file)
     return taken
+
+
+def waiting(file):
+    """None where it cannot be read; it is then set aside, so that it holds up nothing."""
+    try:
+        return dict(scope(), **json.loads(file.read_text()))
+    except (OSError, ValueError, TypeError) as error:
+        complain(error)
+        try:
+            file.replace(file.with_suffix(".unreadable"))
+        except OSError as problem:
+            complain(problem)
+        return None
 
 
 # What the person has to be told ----------------------------------------------------------------
@@ -270,7 +296,7 @@ def reply(event, context, shown):
 
 def work(began):
     try:
-        event = json.loads(sys.stdin.buffer.read(MOST_ANSWER).decode("utf-8", "replace"))
+        event = json.loads(sys.stdin.buffer.read(MOST_EVENT).decode("utf-8", "replace"))
         if isinstance(event, dict):
             answer(event, began)
     except Exception as error:  # a hook that fails would stand between a person and their work

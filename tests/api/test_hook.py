@@ -273,7 +273,31 @@ def test_where_a_token_writes_to_several_scopes_one_is_named(hook, owner, scope)
     assert "scope" in hook.says("remember: Where to?")["systemMessage"]
     hook.environment["ZEROMEMORY_SCOPE"] = "work"
     hook.says("remember: To work.")
-    assert Memory.objects.get().scope.slug == "work"
+    assert set(Memory.objects.values_list("content", "scope__slug")) == {("Where to?", "work"), ("To work.", "work")}
+
+
+def test_what_a_token_may_not_write_waits_for_one_that_may(hook, owner, scope):
+    writing = hook.environment["ZEROMEMORY_TOKEN"]
+    hook.environment["ZEROMEMORY_TOKEN"] = make_token(owner, [scope], can_write=False)[1]
+    assert "they wait" in hook.says("remember: Later.")["systemMessage"]
+    hook.environment["ZEROMEMORY_TOKEN"] = writing
+    hook.fire("Stop")
+    assert contents() == {"Later."}
+
+
+def test_a_line_that_cannot_be_read_any_more_holds_up_no_other(hook):
+    place = hook.home / ".local/state/zero-memory/waiting"
+    place.mkdir(parents=True)
+    (place / "hook-0000.json").write_text("{broken")
+    hook.says("remember: Read on.")
+    assert contents() == {"Read on."}
+    assert [file.suffix for file in hook.waiting()] == [".unreadable"]
+
+
+def test_a_line_is_kept_to_its_end_however_much_was_pasted_after_it(hook):
+    line = "Long. " * 5000 + "END"
+    hook.says(f"remember: {line}\n" + "pasted\n" * 400_000)
+    assert contents() == {line}
 
 
 def test_a_token_that_is_refused_is_told_at_the_start_and_lines_wait(hook):
