@@ -75,7 +75,7 @@ def unpack(path: Path, folder: Path) -> tuple[Manifest, Path]:
             manifest = _manifest(_member(archive, MANIFEST).read(LONGEST_MANIFEST))
             dump = folder / DUMP
             _copy(_member(archive, DUMP), dump)
-    except FileNotFoundError as error:
+    except (FileNotFoundError, IsADirectoryError) as error:
         raise BackupError(f"There is no file {path}. Name the file that manage.py backup wrote.") from error
     except (tarfile.TarError, KeyError, ValueError, TypeError, EOFError) as error:
         raise BackupError(_damaged(path)) from error

@@ -12,10 +12,13 @@ from django.utils import timezone
 
 from memories.access import Actor
 from memories.embedder_in_use import newest_change
+from memories.errors import ValidationFailed
 from memories.models import Memory, Scope
 from memories.models.memory import content_hash
 from memories.services import audit
+from memories.services.anchors import attach, check_anchors, read_anchors
 from memories.services.reinforcement import set_promoted
+from memories.services.validation import AnchorSpec
 from memories.services.writing import writing
 from memories.tasks import embed_pending
 from memories.transfer.arriving import Arrivals
@@ -139,6 +142,19 @@ class _Import:
             self.references.wait(record, memory)
             if record.reinforcement and record.reinforcement.promoted:
                 self.promoted.append(memory.pk)
+            if record.anchors:
+                self._anchor(record, memory)
+
+    def _anchor(self, record: MemoryRecord, memory: Memory) -> None:
+        """What cannot be read here costs the anchor and not the memory."""
+        specs = [AnchorSpec(each.repository, each.path, each.symbol, each.code) for each in record.anchors]
+        try:
+            check_anchors(specs)
+            found = read_anchors(memory.scope, specs).anchors
+        except ValidationFailed:
+            found = ()
+        attach(actor=self.destinations.actor, memory=memory, anchors=found)
+        self.notes["anchors whose code could not be read here"] += len(specs) - len(found)
 
     def _count(self, memories: Sequence[Memory]) -> None:
         self.written.update(memory.scope_id for memory in memories)

@@ -8,6 +8,7 @@ from memories.transfer import fields
 from memories.transfer.errors import Place
 from memories.transfer.fields import Shape
 from memories.transfer.records import (
+    AnchorRecord,
     CheckRecord,
     EntityRecord,
     LinkRecord,
@@ -58,9 +59,14 @@ _CHECK = Shape(
     },
     required=("at", "verdict", "method"),
 )
+_ANCHOR = Shape(
+    {"repository": fields.text, "path": fields.text, "symbol": fields.text, "code": fields.text},
+    required=("repository", "path"),
+)
 _NESTED: Mapping[str, tuple[Shape, type]] = {
     "entities": (_ENTITY, EntityRecord),
     "links": (_LINK, LinkRecord),
+    "anchors": (_ANCHOR, AnchorRecord),
     "signals": (_SIGNAL, SignalRecord),
     "checks": (_CHECK, CheckRecord),
 }
@@ -112,6 +118,7 @@ MEMORY = Shape(
         "idempotency_key": fields.text,
         "entities": _objects,
         "links": _objects,
+        "anchors": _objects,
         "signals": _objects,
         "checks": _objects,
         "reinforcement": an_object,

@@ -68,6 +68,16 @@ class CheckRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class AnchorRecord:
+    """Code that a memory is about, to be read where the memory arrives. An anchor as it was set travels as a row."""
+
+    repository: str
+    path: str
+    symbol: str = ""
+    code: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class MemoryRecord:
     content: str
     kind: str = "fact"
@@ -101,6 +111,7 @@ class MemoryRecord:
     idempotency_key: str = ""
     entities: tuple[EntityRecord, ...] = ()
     links: tuple[LinkRecord, ...] = ()
+    anchors: tuple[AnchorRecord, ...] = ()
     reinforcement: ReinforcementRecord | None = None
     signals: tuple[SignalRecord, ...] = ()
     checks: tuple[CheckRecord, ...] = ()

@@ -59,6 +59,8 @@ def humbled(record: MemoryRecord, actor: Actor) -> MemoryRecord:
 def derived_identity(record: MemoryRecord) -> str:
     """The same line has the same identity, so that a file without ids can be imported again."""
     values = dataclasses.asdict(record) | {"line": None}
+    if not record.anchors:
+        del values["anchors"]  # lines had an identity before they could name code
     told = json.dumps(values, sort_keys=True, default=written)
     return "line:" + hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:40]
 
