@@ -45,10 +45,13 @@ LONG = (
     "acceptance/test_killed_in_an_import.py",
     "acceptance/test_start_database.py",
     "api/test_fuzz_deep.py",
+    "browser/test_evaluation.py",
+    "insights/test_evaluation_page.py",
     "insights/test_quality_harness.py",
     "insights/test_quality_learning.py",
     "insights/test_quality_replay.py",
     "memories/test_embedding_slices.py",
+    "memories/test_recall_at_scale.py",
     "memories/test_reembedding.py",
     "reflections/test_a_season_of_use.py",
 )

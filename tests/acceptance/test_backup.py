@@ -3,12 +3,14 @@
 import dataclasses
 import io
 import json
+import os
 import shutil
 import tarfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -26,7 +28,7 @@ from zeromemory.launch import LOCK_NAME
 from zeromemory.lib.locks import InstanceLock
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.behaviour("F10")]
-FRESH = "restored"
+FRESH = f"restored_{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}"
 
 
 @pytest.fixture
@@ -40,8 +42,11 @@ def filled() -> None:
 
 
 @pytest.fixture
-def fresh() -> Iterator[str]:
-    """The name of an empty database beside that of the tests."""
+def fresh(settings: Any, tmp_path: Path) -> Iterator[str]:
+    """The name of an empty database beside that of the tests, with a data folder of its own: of a restore at a time
+    others of the same folder are told."""
+    settings.DATA_FOLDER = tmp_path / "data"
+    settings.DATA_FOLDER.mkdir()
     with server() as session:
         session.execute(f"DROP DATABASE IF EXISTS {FRESH}")
         session.execute(f"CREATE DATABASE {FRESH} TEMPLATE template0 ENCODING 'UTF8'")

@@ -34,7 +34,9 @@ class _Agent(BaseHTTPRequestHandler):
         self.send_header("Content-Type", "text/html")
         self.end_headers()
         if self.path == "/done":
-            self.wfile.write(b"<!doctype html><title>Done</title><p>You can close this window.")
+            self.wfile.write(
+                b"<!doctype html><title>Done</title><link rel=icon href=data:,><p>You can close this window."
+            )
 
     def log_message(self, *_: object) -> None:
         """Nothing to say."""
@@ -91,6 +93,7 @@ def test_with_the_keyboard_alone_the_scopes_are_chosen_and_the_agent_refused(vis
     ]  # fmt: skip
     page.get_by_role("button", name="Refuse").press("Enter")
     page.wait_for_url("http://localhost:*/done")
+    expect(page.get_by_text("You can close this window.")).to_be_visible()
     assert "error=access_denied" in "".join(waiting.asked)
     assert not OAuthCode.objects.exists()
 

@@ -141,6 +141,7 @@ def test_what_is_said_to_have_no_screen_has_none(client_of, owner, rows):
         "scope_id": rows.scope.pk, "token_id": rows.token.pk, "user_id": owner.pk, "evaluation_id": make_run().pk,
         "source": "draft", "item_id": rows.candidate.pk, "action": "dismiss", "cluster_id": rows.cluster.pk,
         "operation_id": rows.operation, "repository": rows.repository.name, "anchor_id": rows.memory.pk,
+        "import_id": rows.memory.pk,
     }  # fmt: skip
     for name, values in named_pages():
         if name in WITHOUT_A_SCREEN:

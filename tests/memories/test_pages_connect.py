@@ -246,7 +246,7 @@ def test_a_connected_agent_is_one_row_that_says_how_it_came(mine, owner, scope):
         oauth_grants.grant_with(client.pk, issued.refresh), issued.refresh, can_write=True, can_adjudicate=False
     )
     shown = text_of(mine.get("/tokens/"))
-    assert shown.count("Claude Code") == 2  # its name, and what it calls itself
+    assert shown.count("Claude Code") == 3  # how to connect one, its name, and what it calls itself
     assert "Connected by itself, as “ Claude Code ”, through 127.0.0.1:49152" in shown
     assert "you revoke it; unused, it ends in 4 weeks" in shown
 

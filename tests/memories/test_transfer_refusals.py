@@ -76,7 +76,11 @@ def test_an_import_that_breaks_leaves_nothing_and_succeeds_once_mended(scope, br
         ({"content": "x", "state": "superseded"}, "superseded_by", "names its successor"),
         ({"content": "x", "entities": "berth"}, "entities", "a list of objects"),
         ({"content": "x", "entities": [{"type": "path"}]}, "entities[1].name", "missing"),
-        ({"content": "x", "entities": [{"name": "a", "typ": "path"}]}, "entities[1].typ", "Known are name, type"),
+        (
+            {"content": "x", "entities": [{"name": "a", "typ": "path"}]},
+            "entities[1].typ",
+            "Known are name, recognised, type",
+        ),
         ({"content": "x", "entities": [{"name": " "}]}, "entities", "from 1 to 300"),
         ({"content": "x", "entities": [{"name": "\u200b"}]}, "entities", "from 1 to 300"),
         ({"content": "x", "entities": [{"name": f"e{number}"} for number in range(101)]}, "entities", "at most 100"),
