@@ -49,7 +49,7 @@ def work_on(id: str) -> None:
         transfers.finish(row, State.FAILED, error=error.message)
     except DatabaseError:
         raise  # the database may be back when the sweep takes it up again
-    except Exception:
+    except Exception:  # whatever it is: the row must not wait for a worker that was never lost
         logger.exception("The import %s could not be read", row.pk)
         transfers.finish(row, State.FAILED, error=OUR_FAULT)
 
