@@ -11,7 +11,7 @@ from django.db.models import Count, Q, QuerySet
 from django.db.models.functions import Left
 
 from memories.access import Actor
-from memories.anchors import AnchorNow, Looking
+from memories.anchors import AnchorNow, Looking, without_code
 from memories.models import Anchor, Memory, Repository
 from memories.querysets import OPENING
 
@@ -43,11 +43,7 @@ def hanging_on(
     rows = _in_force(repositories, actor).filter(path__icontains=path, symbol__icontains=symbol)
     totals, languages = _counted(rows, owners)
     found: dict[int, list[AnchorNow]] = {each.pk: [] for each in repositories}
-    chosen = list(
-        rows.defer("code")
-        .annotate(opening=Left("code", OPENING))
-        .order_by("path", "symbol", "created_at", "pk")[:MOST_LOOKED_AT]
-    )
+    chosen = list(without_code(rows).order_by("path", "symbol", "created_at", "pk")[:MOST_LOOKED_AT])
     for now in Looking().at(chosen, seconds=SECONDS):
         found[owners[now.anchor.scope_id, now.anchor.repository.lower()]].append(now)
     return {

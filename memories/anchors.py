@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Self
 from uuid import UUID
 
+from django.db.models import QuerySet
 from django.db.models.functions import Left
 
 from memories.checkout import Checkout, Missing, Unreadable
@@ -32,6 +33,10 @@ _CHANGED_METHOD: Final = "It was fingerprinted by another method, and its text d
 
 type Spot = tuple[str, str, str]
 """Repository, path and symbol, as an anchor names them."""
+
+
+def spot_of(anchor: Anchor) -> Spot:
+    return anchor.repository.lower(), anchor.path, anchor.symbol
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +100,7 @@ class Looking:
         saved = saved_fingerprints(anchor)
         if saved is None:
             return Judged(Verdict.UNKNOWN, _CHANGED_METHOD)
-        if told := self.seen.get((anchor.repository.lower(), anchor.path, anchor.symbol)):
+        if told := self.seen.get(spot_of(anchor)):
             return _told(anchor, saved, told)
         tree = self._trees[anchor.scope_id, anchor.repository.lower()]
         if tree is None:
@@ -110,9 +115,14 @@ def anchors_of(memories: Collection[Any]) -> dict[UUID, list[Anchor]]:
     """Those in force, by memory, in the order they were set."""
     found: dict[UUID, list[Anchor]] = defaultdict(list)
     rows = Anchor.objects.filter(memory__in=memories, retired_at=None).order_by("created_at", "pk")
-    for anchor in rows.defer("code").annotate(opening=Left("code", OPENING)):
+    for anchor in without_code(rows):
         found[anchor.memory_id].append(anchor)
     return dict(found)
+
+
+def without_code(rows: QuerySet[Anchor]) -> QuerySet[Anchor]:
+    """With as much of it as a look needs to tell where it went."""
+    return rows.defer("code").annotate(opening=Left("code", OPENING))
 
 
 def looked_at(memories: Collection[Any], *, seen: Mapping[Spot, Seen] | None = None) -> dict[Any, list[AnchorNow]]:
@@ -120,9 +130,10 @@ def looked_at(memories: Collection[Any], *, seen: Mapping[Spot, Seen] | None = N
     by_memory = anchors_of(memories)
     if not by_memory:
         return {}
-    looking = Looking(seen or {})
-    looking.at([anchor for anchors in by_memory.values() for anchor in anchors])
-    return {memory: looking.at(anchors) for memory, anchors in by_memory.items()}
+    found: dict[Any, list[AnchorNow]] = defaultdict(list)
+    for now in Looking(seen or {}).at([anchor for anchors in by_memory.values() for anchor in anchors]):
+        found[now.anchor.memory_id].append(now)
+    return dict(found)
 
 
 def structural_factor(anchors: Iterable[AnchorNow], changed_factor: float) -> float:

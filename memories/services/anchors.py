@@ -11,7 +11,7 @@ from uuid import UUID
 from django.utils import timezone
 
 from memories.access import Actor
-from memories.anchors import AnchorNow, Looking, anchors_of
+from memories.anchors import AnchorNow, Looking, anchors_of, spot_of
 from memories.checkout import Checkout, Missing, Unreadable, check_path
 from memories.code.again import fingerprinted_again
 from memories.code.grammars import TEXT, language_of
@@ -73,7 +73,7 @@ def read_anchors(scope: Scope, specs: Sequence[AnchorSpec]) -> Read:
         except Unreadable as problem:
             notices.append(f"Not anchored to {spec.path} in {spec.repository}: {problem}")
             continue
-        found[anchor.repository.lower(), anchor.path, anchor.symbol] = anchor
+        found[spot_of(anchor)] = anchor
     return Read(tuple(found.values()), tuple(notices))
 
 
@@ -184,8 +184,8 @@ def attach(*, actor: Actor, memory: Memory, anchors: Sequence[Anchor]) -> int:
     """Inside the caller's transaction. What is anchored there already stays as it is; how many are new."""
     if not anchors:
         return 0
-    there = {(each.repository.lower(), each.path, each.symbol) for each in anchors_of([memory.pk]).get(memory.pk, [])}
-    new = [each for each in anchors if (each.repository.lower(), each.path, each.symbol) not in there]
+    there = {spot_of(each) for each in anchors_of([memory.pk]).get(memory.pk, [])}
+    new = [each for each in anchors if spot_of(each) not in there]
     if len(there) + len(new) > MOST_ANCHORS:
         raise ValidationFailed(f"A memory names at most {MOST_ANCHORS} places in code.", field="anchors")
     _write(actor, memory, new)
@@ -235,7 +235,7 @@ def reanchor(
         audit.record(
             actor=actor, action="reanchor", subject=memory, scope=memory.scope, reason=reason, anchors=len(anew)
         )
-        return Looking().at(anchors_of([memory.pk])[memory.pk])
+    return Looking().at(anchors_of([memory.pk])[memory.pk])
 
 
 def _locked_live(actor: Actor, memory: Memory) -> Memory:
@@ -247,7 +247,7 @@ def _locked_live(actor: Actor, memory: Memory) -> Memory:
 
 def _each_place_once(anchors: Sequence[Anchor]) -> list[Anchor]:
     """Two may have moved to one place."""
-    return list({(each.repository.lower(), each.path, each.symbol): each for each in anchors}.values())
+    return list({spot_of(each): each for each in anchors}.values())
 
 
 def _chosen(memory: Memory, wanted: Collection[UUID] | None) -> list[Anchor]:
