@@ -12,6 +12,9 @@ from django.db.models.functions import Left
 
 from memories.access import Actor
 from memories.anchors import AnchorNow, Looking, without_code
+from memories.checkout import Checkout, Missing, Unreadable
+from memories.code.symbols import Source
+from memories.code.verdicts import Place
 from memories.models import Anchor, Memory, Repository
 from memories.querysets import OPENING
 
@@ -76,3 +79,23 @@ def memories_of(nows: Collection[AnchorNow], actor: Actor) -> dict[Any, Memory]:
     rows = Memory.objects.visible_to(actor).filter(pk__in={now.anchor.memory_id for now in nows})
     shown = rows.annotate(opening=Left("content", OPENING)).defer("content", "verbatim")
     return {memory.pk: memory for memory in shown}
+
+
+def text_then(anchor: Anchor) -> str:
+    """The text of the symbol, also where the whole file was kept."""
+    if not (anchor.whole_file and anchor.symbol):
+        return anchor.code
+    found = Source(anchor.code, anchor.language).symbol(anchor.symbol)
+    return found.text if found else anchor.code
+
+
+def text_now(now: AnchorNow, tree: Checkout) -> str:
+    """The text of the symbol where it stands in *tree*; empty where it does not. Secrets in it are not masked."""
+    place = now.judged.place or Place(now.anchor.path, now.anchor.symbol)
+    try:
+        if not place.symbol:
+            return tree.source(place.path).text
+        found = tree.symbol(place.path, place.symbol)
+    except (Missing, Unreadable):
+        return ""
+    return found.text if found else ""

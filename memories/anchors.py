@@ -73,9 +73,12 @@ class Looking:
         return [AnchorNow(anchor, self._judged(anchor)) for anchor in anchors if time.monotonic() < until]
 
     @classmethod
-    def into(cls, tree: Checkout, anchors: Iterable[Anchor]) -> Self:
+    def into(cls, tree: Checkout, anchors: Iterable[Anchor], *, search_seconds: float = SEARCH_SECONDS) -> Self:
         """A look at *tree*, whichever is registered under the names that *anchors* give."""
-        return cls(_trees={(anchor.scope_id, anchor.repository.lower()): tree for anchor in anchors})
+        trees: dict[tuple[int, str], Checkout | None] = {
+            (anchor.scope_id, anchor.repository.lower()): tree for anchor in anchors
+        }
+        return cls(search_seconds=search_seconds, _trees=trees)
 
     def tree_of(self, anchor: Anchor) -> Checkout | None:
         self._find_trees([anchor])

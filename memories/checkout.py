@@ -20,6 +20,7 @@ MOST_BYTES: Final = 2 * 1024 * 1024
 MOST_FILES: Final = 20_000
 MOST_SEARCHED: Final = 64 * 1024 * 1024  # bytes that are read to find where a symbol went
 GIT_SECONDS: Final = 5.0
+TOO_LARGE: Final = "It is not in its place, and the repository is too large to look for it everywhere."
 _LOOKED_AT: Final = 8192  # bytes in which a NUL tells that a file is no text
 _IGNORED: Final = frozenset({".git", ".hg", ".svn", "node_modules", ".venv", "venv", "__pycache__", ".tox", "target"})
 
@@ -51,7 +52,7 @@ class Checkout:
         self._searched: dict[str, bytes] = {}
 
     @cached_property
-    def _real_root(self) -> Path:
+    def real_root(self) -> Path:
         try:
             real = self.root.resolve(strict=True)
             with os.scandir(real) as entries:
@@ -74,19 +75,23 @@ class Checkout:
         return found
 
     def _read(self, path: str) -> FileNow:
-        content = self._content(self._inside(path))
+        content = self._bytes(path)
         if b"\0" in content[:_LOOKED_AT]:
             raise Unreadable("The file is not text.")
         return FileNow(path, language_of(path), _decoded(content), hashlib.sha256(content).hexdigest())
+
+    def _bytes(self, path: str) -> bytes:
+        """Raises Unreadable and Missing."""
+        return self._content(self._inside(path))
 
     def _inside(self, path: str) -> Path:
         """The real path. Raises Unreadable where it leads out of the tree, also by a symbolic link."""
         check_path(path)
         try:
-            real = (self._real_root / path).resolve()
+            real = (self.real_root / path).resolve()
         except (OSError, RuntimeError) as error:
             raise Unreadable(f"The file cannot be read: {_why(error)}.") from error
-        if not real.is_relative_to(self._real_root):
+        if not real.is_relative_to(self.real_root):
             raise Unreadable("The path leads out of the repository.")
         return real
 
@@ -136,10 +141,10 @@ class Checkout:
         return None if listed is None else [path for path in listed.split("\0") if path]
 
     def _walked(self) -> Iterator[str]:
-        for folder, folders, names in os.walk(self._real_root):
+        for folder, folders, names in os.walk(self.real_root):
             folders[:] = [name for name in folders if name not in _IGNORED]
             for name in names:
-                yield str((Path(folder) / name).relative_to(self._real_root))
+                yield str((Path(folder) / name).relative_to(self.real_root))
 
     def defining(self, language: str, words: Collection[str], *, until: float) -> Iterator[tuple[str, list[Outline]]]:
         """The files of that language in which all *words* occur, with what they define.
@@ -175,12 +180,12 @@ class Checkout:
                 content = self._searched[path] = self._content_if_any(path)
             read += len(content)
             if read > MOST_SEARCHED:
-                raise Unreadable("It is not in its place, and the repository is too large to look for it everywhere.")
+                raise Unreadable(TOO_LARGE)
             yield path, content
 
     def _content_if_any(self, path: str) -> bytes:
         try:
-            return self._content(self._inside(path))
+            return self._bytes(path)
         except (Unreadable, Missing):
             return b""
 
@@ -202,10 +207,15 @@ class Checkout:
     def git(self, *arguments: str, folder: str = "") -> str | None:
         """What git says in *folder*; None where it is missing, refuses or takes longer than GIT_SECONDS. It is never
         asked to write anything, or to run what the repository configures."""
+        told = self.git_bytes(*arguments, folder=folder)
+        return None if told is None else told.decode("utf-8", "replace")
+
+    def git_bytes(self, *arguments: str, folder: str = "", asked: bytes = b"") -> bytes | None:
+        """As ``git``, which reads *asked* on its standard input."""
         command = [
             "git",
             "-C",
-            str(self._real_root / folder),
+            str(self.real_root / folder),
             "-c",
             "core.fsmonitor=false",
             "-c",
@@ -222,15 +232,16 @@ class Checkout:
         }
         try:
             done = subprocess.run(  # noqa: S603  a fixed command over checked arguments
-                [*command, "-c", f"safe.directory={self._real_root}", *arguments],
+                [*command, "-c", f"safe.directory={self.real_root}", *arguments],
                 env=environment,
+                input=asked,
                 capture_output=True,
                 timeout=GIT_SECONDS,
                 check=True,
             )
         except (OSError, subprocess.SubprocessError):
             return None
-        return done.stdout.decode("utf-8", "replace")
+        return done.stdout
 
 
 def _decoded(content: bytes) -> str:

@@ -11,10 +11,10 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
 from memories.access import actor_for_request, writable_memory_for
+from memories.anchored import text_now, text_then
 from memories.anchors import AnchorNow, Looking
-from memories.checkout import Checkout, Missing, Unreadable
-from memories.code.symbols import Source
-from memories.code.verdicts import Place, Verdict
+from memories.checkout import Checkout
+from memories.code.verdicts import Verdict
 from memories.differences import line_difference
 from memories.errors import ZeroMemoryError
 from memories.guard import masked
@@ -56,26 +56,7 @@ def _diff(now: AnchorNow, tree: Checkout | None) -> list[dict[str, str]]:
     """By lines, without the secrets in them; nothing where the text is the same or could not be read."""
     if tree is None or now.verdict in {Verdict.UNCHANGED, Verdict.UNKNOWN, Verdict.AMBIGUOUS}:
         return []
-    return line_difference(_then(now.anchor), masked(_text_now(now, tree)))
-
-
-def _then(anchor: Anchor) -> str:
-    """The text of the symbol, also where the whole file was kept."""
-    if not (anchor.whole_file and anchor.symbol):
-        return anchor.code
-    found = Source(anchor.code, anchor.language).symbol(anchor.symbol)
-    return found.text if found else anchor.code
-
-
-def _text_now(now: AnchorNow, tree: Checkout) -> str:
-    place = now.judged.place or Place(now.anchor.path, now.anchor.symbol)
-    try:
-        if not place.symbol:
-            return tree.source(place.path).text
-        found = tree.symbol(place.path, place.symbol)
-    except (Missing, Unreadable):
-        return ""
-    return found.text if found else ""
+    return line_difference(text_then(now.anchor), masked(text_now(now, tree)))
 
 
 def _commit(now: AnchorNow, tree: Checkout) -> str:
