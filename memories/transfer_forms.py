@@ -11,6 +11,7 @@ from memories.errors import ZeroMemoryError
 from memories.forms import ScopeField
 from memories.models import Scope
 from memories.transfer import kept_files, offered
+from memories.transfer.recognised import recognise
 
 GUESS: Final = ""
 
@@ -21,6 +22,8 @@ class ImportForm(forms.Form):
     scope = ScopeField(
         Scope.objects.none(), label="Into", empty_label=None, help_text="Everything in the file goes into this scope."
     )
+
+    recognised_by = ""  # what has told the format, where nobody chose it
 
     def __init__(self, *args: Any, actor: Actor, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -41,14 +44,16 @@ class ImportForm(forms.Form):
         given = self.cleaned_data.get("file")
         if given is None or self.cleaned_data.get("format") or "format" in self.errors:
             return
-        found = offered.guessed(given.name, given, given.size)
-        given.seek(0)
-        if found is None:
+        found = recognise(given.name, given, given.size)
+        if found.format is None:
+            labels = "; ".join(format.label for format in found.fitting)
             self.add_error(
-                "format", "This file does not tell which of these it is. Choose the format, and the file again."
+                "format",
+                f"This file does not tell which format it is in. It may be: {labels}. Choose one, and the file again.",
             )
             return
-        self.cleaned_data["format"] = found.name
+        self.cleaned_data["format"] = found.format.name
+        self.recognised_by = found.by
 
 
 class ExportForm(forms.Form):

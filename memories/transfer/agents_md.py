@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from memories.models import Kind
 from memories.transfer import front_matter
+from memories.transfer.beginnings import INSTRUCTING
 from memories.transfer.foreign import Foreign, digest, external_id, origin
 from memories.transfer.markdown_blocks import Block, blocks_of, title_in
 from memories.transfer.records import MemoryRecord
@@ -17,7 +18,6 @@ FILES: Final = frozenset(
     {"AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", ".cursorrules", ".windsurfrules"}
 )
 FOLDERS: Final = (".cursor/rules/", ".claude/rules/", ".windsurf/rules/", ".github/instructions/")
-_HIDDEN: Final = (".cursor", ".claude", ".windsurf", ".github")
 _KINDS: Final = (
     (re.compile(r"gotcha|pitfall|caveat|known issue|known problem|troubleshoot|warning", re.I), Kind.GOTCHA),
     (re.compile(r"\bdecisions?\b", re.I), Kind.DECISION),
@@ -44,9 +44,18 @@ class AgentsMd(Foreign):
     suffixes = (".md", ".mdc", ".zip")
     media_type = "text/markdown"
     takes_folder = True
+    mark = re.compile(
+        r"^# (?:AGENTS|CLAUDE|GEMINI)(?:\.md)?\s*$|provides guidance to (?:Claude Code|AI|coding|agents)"
+        rf"|{front_matter.WITHIN}(?:globs|alwaysApply|applyTo):",
+        re.M,
+    )
+
+    @classmethod
+    def is_named(cls, path: str) -> bool:
+        return is_instruction(path)
 
     def read(self, source: Any) -> Iterator[MemoryRecord]:
-        for file in files_in(source, is_instruction, self.skipped, hidden=_HIDDEN, largest=LARGEST_NOTE):
+        for file in files_in(source, is_instruction, self.skipped, hidden=INSTRUCTING, largest=LARGEST_NOTE):
             header, body = front_matter.split(file.text.replace("\r\n", "\n"))
             said = _said(header or "")
             for statement in _Statements(body).all():

@@ -78,6 +78,7 @@ class BasicMemory(Foreign):
     suffixes = (".zip", ".md")
     media_type = "application/zip"
     takes_folder = True
+    mark = re.compile(rf"{front_matter.WITHIN}permalink:|^\s*[-*] \[[A-Za-z][\w -]+\] \S", re.M)
 
     def read(self, source: Any) -> Iterator[MemoryRecord]:
         with rewindable(source) as files:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import codecs
 import io
+import os
 import zipfile
-from pathlib import PurePosixPath
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
 from typing import IO, Final
 
-from memories.transfer.sources import UNUSABLE
+from memories.transfer.sources import UNUSABLE, is_entered
 
 LARGEST: Final = 8_000_000  # bytes of a zip, whose list of names is read as a whole
 WHOLE: Final = 1_000_000  # bytes of JSON, which means nothing in part; of all JSON in a zip together
 NOTE: Final = 16_000  # bytes of a text
-MOST_FILES: Final = 20  # of a zip
+MOST_FILES: Final = 20  # of a zip or a folder
+INSTRUCTING: Final = (".cursor", ".claude", ".windsurf", ".github")  # hidden folders in which instructions stand
+MOST_NAMES: Final = 5_000  # of a folder
 _TEXTS: Final = (".md", ".mdc", "")
 
 
@@ -32,6 +36,59 @@ def beginning_of(name: str, file: IO[bytes], length: int) -> Beginning | None:
     return None if raw is None else Beginning(raw, PurePosixPath(name).name)
 
 
+def beginning_of_folder(top: Path) -> Beginning:
+    """A zip of some of its files."""
+    read = []
+    for name in _telling(names_in_folder(top)):
+        with (top / name).open("rb") as file:
+            read.append((zipfile.ZipInfo(name), _whole_characters(file.read(NOTE))))
+    return Beginning(_packed(read), top.name)
+
+
+def names_in(name: str, file: IO[bytes], length: int) -> list[str]:
+    """Of a zip those within it, where it is not too large to be looked into; otherwise its own."""
+    file.seek(0)
+    if file.read(2) != b"PK" or length > LARGEST:
+        return [name]
+    try:
+        with zipfile.ZipFile(file) as archive:
+            return archive.namelist()
+    except UNUSABLE:
+        return [name]
+
+
+def names_in_folder(top: Path) -> list[str]:
+    found: list[str] = []
+    for folder, folders, names in os.walk(top):
+        folders[:] = sorted(name for name in folders if is_entered(name, INSTRUCTING))
+        here = Path(folder)
+        found += [path.relative_to(top).as_posix() for name in sorted(names) if _is_readable(path := here / name)]
+        if len(found) >= MOST_NAMES:
+            break
+    return found
+
+
+def _is_readable(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink() and os.access(path, os.R_OK)
+
+
+def texts_in(file: IO[bytes]) -> list[str]:
+    """What stands near the top of a file, or of each in a zip that is a beginning, as text whatever it is."""
+    file.seek(0)
+    is_zip = file.read(2) == b"PK"
+    file.seek(0)
+    if not is_zip:
+        return [_as_text(file)]
+    if not isinstance(file, Beginning):
+        return []  # too much in it, or broken
+    with zipfile.ZipFile(file) as archive:
+        return [_as_text(io.BytesIO(archive.read(entry))) for entry in archive.infolist()]
+
+
+def _as_text(file: IO[bytes]) -> str:
+    return file.read(NOTE).decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n")
+
+
 def _of_file(name: str, file: IO[bytes]) -> bytes | None:
     if PurePosixPath(name.lower()).suffix in _TEXTS:
         return _whole_characters(file.read(NOTE))
@@ -44,7 +101,8 @@ def _of_zip(file: IO[bytes], length: int) -> bytes | None:
         return None
     try:
         with zipfile.ZipFile(file) as archive:
-            return _packed(_first_files(archive))
+            files = _first_files(archive)
+            return None if files is None else _packed(files)
     except UNUSABLE:
         return None
 
@@ -63,13 +121,14 @@ def _first_files(archive: zipfile.ZipFile) -> list[tuple[zipfile.ZipInfo, bytes]
 
 def _told_by(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
     named = {entry.filename: entry for entry in archive.infolist() if not entry.is_dir()}
-    telling = [name for name in sorted(named) if PurePosixPath(name.lower()).suffix in (*_TEXTS, ".json")]
-    return [named[name] for name in telling[:MOST_FILES]]
+    return [named[name] for name in _telling(named)]
 
 
-def _packed(files: list[tuple[zipfile.ZipInfo, bytes]] | None) -> bytes | None:
-    if files is None:
-        return None
+def _telling(names: Iterable[str]) -> list[str]:
+    return [name for name in sorted(names) if PurePosixPath(name.lower()).suffix in (*_TEXTS, ".json")][:MOST_FILES]
+
+
+def _packed(files: list[tuple[zipfile.ZipInfo, bytes]]) -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         for entry, raw in files:

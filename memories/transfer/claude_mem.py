@@ -1,5 +1,6 @@
 """What claude-mem keeps of sessions: its JSON export, or its SQLite database itself."""
 
+import re
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -40,6 +41,7 @@ class ClaudeMem(Foreign):
     suffix = ".json"
     suffixes = (".json", ".db")
     media_type = "application/json"
+    mark = re.compile(r'\ASQLite format 3\x00|"(?:observations|summaries)"\s*:\s*\[\s*[{\]]')
 
     def read(self, source: Any) -> Iterator[MemoryRecord]:
         with rewindable(source) as file:

@@ -1,5 +1,6 @@
 """What a format promises, whichever it is."""
 
+import re
 from abc import ABC
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -26,10 +27,16 @@ class Format(ABC):
     writes_folder: ClassVar[bool] = False  # may write a folder of files; what ``write`` gives is a zip of them
     carries: ClassVar[bool] = False  # holds scopes, settings and what is kept about the memories, too
     suffixes: ClassVar[tuple[str, ...]] = ()  # of the files it reads, where it reads others than it writes
+    mark: ClassVar[re.Pattern[str] | None] = None  # found near the top of a file of this format, and hardly in others
 
     @classmethod
     def readable_suffixes(cls) -> tuple[str, ...]:
         return cls.suffixes or (cls.suffix,)
+
+    @classmethod
+    def is_named(cls, path: str) -> bool:
+        """Whether a file of this name is of this format and of no other, whatever stands in it."""
+        return False
 
     def __init__(self) -> None:
         self.skipped: Counter[str] = Counter()

@@ -12,6 +12,7 @@ from zeromemory.lib import strict_json
 
 LARGEST_YAML: Final = 256 * 1024  # characters
 DEEPEST_YAML: Final = 12
+WITHIN: Final = r"\A---[ \t]*\r?\n(?:(?!---).*\n)*?"  # of a pattern for a field, before that field
 _HEADER: Final = re.compile(r"---[ \t]*\r?\n(?P<header>(?:.*\n)*?)---[ \t]*(?:\r?\n|\Z)")
 _JSON_LINE: Final = re.compile(r"([A-Za-z_]\w*): (.+)")
 # What YAML takes for the end of a line, or does not take at all, where it is not escaped.

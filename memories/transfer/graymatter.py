@@ -40,6 +40,11 @@ class GrayMatter(Foreign):
     suffixes = (".json", ".md", ".zip")
     media_type = "application/json"
     writes = takes_folder = True
+    mark = re.compile(
+        r'"agent_id"\s*:[\s\S]*"accessed_at"\s*:|^_\d+ facts_$'
+        rf"|{front_matter.WITHIN}agent(?:_id)?:(?:.*\n)*?(?:weight|access_count):",
+        re.M,
+    )
 
     def read(self, source: Any) -> Iterator[MemoryRecord]:
         for file in files_in(source, _is_wanted, self.skipped, largest=LARGEST_JSON):

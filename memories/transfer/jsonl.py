@@ -1,6 +1,7 @@
 """The native format: one JSON object a line, with every column of a memory and of what hangs on it."""
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, BinaryIO
 
@@ -41,6 +42,7 @@ class Jsonl(Format):
     suffix = ".jsonl"
     media_type = "application/jsonl"
     reads = writes = carries = True
+    mark = re.compile(r'\A\s*\{[^\n]*"(?:content|format)"\s*:[^\n]*(?:\}\s*\n|\Z)')
 
     def read(self, source: BinaryIO) -> Iterator[Record]:
         announced = None

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
+from memories.models import Kind
 from memories.transfer import front_matter
 from memories.transfer.contract import Format
 from memories.transfer.memory_shape import read_memory, values_of
@@ -24,6 +25,10 @@ class Markdown(Format):
     suffixes = (".zip", ".md")
     media_type = "application/zip"
     reads = writes = takes_folder = writes_folder = True
+    mark = re.compile(
+        rf"{front_matter.WITHIN}(?:kind: *[\"']?(?:{'|'.join(Kind.values)})[\"']?\s*$|external_id:|created_at: *\")",
+        re.M | re.I,
+    )
 
     def read(self, source: Any) -> Iterator[Record]:
         for file in files_in(source, lambda name: name.endswith(".md"), self.skipped):

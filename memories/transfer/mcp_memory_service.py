@@ -1,5 +1,6 @@
 """What mcp-memory-service exports: one JSON object with its memories, their tags and their types."""
 
+import re
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -62,6 +63,7 @@ class McpMemoryService(Foreign):
     label = "mcp-memory-service (JSON export)"
     suffix = ".json"
     media_type = "application/json"
+    mark = re.compile(r'"(?:export_metadata|content_hash|memory_type)"\s*:')
 
     def read(self, source: Any) -> Iterator[MemoryRecord]:
         for place, found in self.documents(source):

@@ -1,5 +1,6 @@
 """What mem0 gives of its memories: the answer of ``get_all``, pages of its REST API, or a backup of OpenMemory."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -33,6 +34,7 @@ class Mem0(Foreign):
     suffix = ".json"
     suffixes = (".json", ".zip")
     media_type = "application/json"
+    mark = re.compile(r'"memory"\s*:\s*"|"(?:user_id|app_id)"\s*:')
 
     def read(self, source: Any) -> Iterator[MemoryRecord]:
         for place, found in self.documents(source):

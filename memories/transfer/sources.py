@@ -128,8 +128,8 @@ def _names_under(top: Path, wanted: Wanted, skipped: Counter[str], hidden: tuple
     found: list[str] = []
     for folder, folders, names in os.walk(top, onerror=_refuse):
         here = Path(folder)
-        skipped[LINKS] += sum((here / name).is_symlink() for name in folders if _is_entered(name, hidden))
-        folders[:] = [name for name in folders if _is_entered(name, hidden) and not (here / name).is_symlink()]
+        skipped[LINKS] += sum((here / name).is_symlink() for name in folders if is_entered(name, hidden))
+        folders[:] = [name for name in folders if is_entered(name, hidden) and not (here / name).is_symlink()]
         for name in names:
             path = (here / name).relative_to(top).as_posix()
             if not wanted(path):
@@ -143,7 +143,7 @@ def _names_under(top: Path, wanted: Wanted, skipped: Counter[str], hidden: tuple
     return sorted(found)
 
 
-def _is_entered(name: str, hidden: tuple[str, ...]) -> bool:
+def is_entered(name: str, hidden: tuple[str, ...] = ()) -> bool:
     return name in hidden or not (name.startswith(".") or name in _PASSED_OVER)
 
 

@@ -26,6 +26,7 @@ class ZeroMemory(Foreign):
     suffixes = (".zip", ".md")
     media_type = "application/zip"
     takes_folder = True
+    mark = re.compile(rf"{front_matter.WITHIN}(?:visibility|author_kind|agent_name): [^\"\s]")
 
     def read(self, source: Any) -> Iterator[MemoryRecord]:
         with rewindable(source) as files:

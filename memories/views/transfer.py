@@ -74,6 +74,13 @@ def import_new(request: HttpRequest) -> HttpResponse:
     except ZeroMemoryError as error:
         form.add_error(error.field if error.field in form.fields else None, error.message)
         return _page(request, actor, form, status=error.status)
+    if form.recognised_by:
+        label = format_called(row.format).label
+        messages.info(
+            request,
+            f"Recognised as {label}, by {form.recognised_by}. If it is something else, cancel it, and choose the "
+            "format with the file.",
+        )
     return redirect("import_detail", import_id=row.pk)
 
 

@@ -86,10 +86,17 @@ def test_cancelling_leaves_everything_as_it_is(mine, scope):
     assert not Memory.objects.exists()
 
 
+def test_a_file_that_tells_its_format_is_not_asked_about_and_the_page_says_what_it_was_taken_for(mine, scope):
+    answer = choose(mine, scope, b"# Depths\n\nMeasure in metres.\n", name="CLAUDE.md")
+    shown = text_of(mine.get(answer["Location"]))
+    assert "Recognised as AGENTS.md, CLAUDE.md and rules of editors, by its name. If it is something else" in shown
+    assert Import.objects.get().format == "agents-md"
+
+
 def test_a_file_that_does_not_tell_its_format_is_asked_about(mine, scope):
     answer = choose(mine, scope, b"what is this\n", name="notes.xyz")
     assert answer.status_code == 422
-    assert "does not tell which of these it is" in text_of(answer)
+    assert "does not tell which format it is in. It may be: AGENTS.md, CLAUDE.md and rules" in text_of(answer)
     assert not Import.objects.exists()
 
 

@@ -54,7 +54,7 @@ def test_standard_input_is_a_file_too(scope, file, monkeypatch):
 
 def test_a_dry_run_tells_the_counts_and_writes_nothing(scope, file):
     told = run("import_memories", file, "--scope", "new", "--create-scope", "--dry-run")
-    assert told.startswith("Dry run, nothing was written: would import 1 of 1 memories into new")
+    assert "Dry run, nothing was written: would import 1 of 1 memories into new" in told
     assert not Memory.objects.exists()
     assert not Scope.objects.filter(slug="new").exists()
 
@@ -83,8 +83,8 @@ def test_what_differs_is_named_at_the_end(scope, file):
     ("arguments", "words"),
     [
         (["missing.jsonl", "--scope", "home"], "missing.jsonl cannot be read: No such file"),
-        ([".", "--scope", "home"], "cannot be read: Is a directory"),
-        (["--scope", "home"], "Name the jsonl file to read"),
+        (["/dev", "--format", "jsonl", "--scope", "home"], "cannot be read: Is a directory"),
+        (["--scope", "home"], "Name the file to read"),
         (["--repo", ".", "--format", "jsonl", "--scope", "home"], "Name the jsonl file to read"),
         (["a", "--format", "git", "--scope", "home"], "Name the repository with --repo"),
         (["--repo", "."], "Name the scope for the commits"),
@@ -92,12 +92,39 @@ def test_what_differs_is_named_at_the_end(scope, file):
         (["--repo", ".", "--scope", "home", "--limit", "0"], "--limit must be at least 1"),
         (["--repo", ".", "--scope", "home", "--since", "spring"], "--since 'spring' is no date"),
         (["--repo", ".", "--scope", "home", "--since", "2025-02-31"], "--since '2025-02-31' is no date"),
-        (["a", "--scope", "home", "--limit", "3"], "belong to --format git"),
+        (["a", "--scope", "home", "--format", "jsonl", "--limit", "3"], "belong to --format git"),
         (["-", "--scope", "home", "--user", "nobody"], "There is no active person called 'nobody'. Known: owner."),
     ],
 )
 def test_a_command_that_cannot_be_carried_out_says_why(scope, arguments, words):
     assert words in refusal("import_memories", *arguments)
+
+
+@pytest.mark.parametrize("name", ["CLAUDE.md", "AGENTS.md"])
+def test_a_file_that_tells_its_format_is_imported_without_being_asked(scope, tmp_path, name):
+    (tmp_path / name).write_text("# Depths\n\nMeasure in metres.\n")
+    told = run("import_memories", tmp_path / name, "--scope", "home")
+    assert told.startswith(
+        "Recognised as agents-md (AGENTS.md, CLAUDE.md and rules of editors), by its name. Choose another with --format"
+    )
+    assert Memory.objects.get().content.startswith("Measure in metres.")
+
+
+def test_a_folder_tells_its_format_too(scope, tmp_path):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "CLAUDE.md").write_text("# Depths\n\nMeasure in metres.\n")
+    (tmp_path / "README.md").write_text("Words.\n")
+    assert "by the names of its files" in run("import_memories", tmp_path, "--scope", "home")
+    assert Memory.objects.count() == 1
+
+
+def test_a_file_that_does_not_tell_gets_a_list_of_what_it_may_be(scope, tmp_path):
+    (tmp_path / "notes.md").write_text("Words.\n")
+    told = refusal("import_memories", tmp_path / "notes.md", "--scope", "home")
+    assert "notes.md does not tell which format it is in. Name one with --format" in told
+    assert "\n  basic-memory" in told
+    assert "\n  markdown            Markdown, one file a memory (zip or folder)" in told
+    assert not Memory.objects.exists()
 
 
 def test_a_repository_is_imported_with_what_was_left_out(scope, tmp_path):

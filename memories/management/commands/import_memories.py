@@ -3,7 +3,8 @@
 import sys
 import time
 from argparse import ArgumentParser
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import datetime
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -16,6 +17,7 @@ from memories.errors import ZeroMemoryError
 from memories.transfer.acting import actor_called
 from memories.transfer.contract import Format
 from memories.transfer.importing import Report, import_from
+from memories.transfer.recognised import listed, recognise, recognise_folder
 from memories.transfer.registry import FORMATS, format_called
 
 SHOWN = 20
@@ -27,7 +29,11 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", nargs="?", help="The file or folder to read; - reads standard input.")
         parser.add_argument("--repo", help="The git repository to read: its top folder, or a bare repository.")
-        parser.add_argument("--format", choices=sorted(FORMATS), help="Default: git with --repo, otherwise jsonl.")
+        parser.add_argument(
+            "--format",
+            choices=sorted(FORMATS),
+            help="Default: as the file tells; git with --repo; jsonl from standard input.",
+        )
         parser.add_argument("--scope", help="Put everything into this scope. Without it each line names its own.")
         parser.add_argument("--create-scope", action="store_true", help="Make scopes that do not exist yet.")
         parser.add_argument("--user", help="Import in the name of this person.")
@@ -37,8 +43,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            format = _format(options)
-            with _source(format, options) as source:
+            with self._opened(options) as (format, source):
                 report = import_from(
                     format,
                     source,
@@ -54,6 +59,36 @@ class Command(BaseCommand):
         for sentence in sentences(report):
             self.stdout.write(sentence)
 
+    @contextmanager
+    def _opened(self, options: dict[str, Any]) -> Iterator[tuple[Format, Any]]:
+        """The format, and what it reads. Raises CommandError."""
+        name = options["format"] or ("git" if options["repo"] else "")
+        if not (name or options["file"]):
+            raise CommandError("Name the file to read, - for standard input, or --repo PATH for a git repository.")
+        name = name or self._recognised(options["file"])
+        format = _format(name, options)
+        with _source(format, options) as source:
+            yield format, source
+
+    def _recognised(self, file: str) -> str:
+        if file == "-":
+            return "jsonl"
+        path = Path(file).expanduser()
+        if path.is_dir():
+            found = recognise_folder(path)
+        else:
+            with _opened(file) as opened:
+                found = recognise(path.name, opened, path.stat().st_size)
+        if found.format is None:
+            raise CommandError(
+                f"{file} does not tell which format it is in. Name one with --format, and look first with --dry-run:"
+                f"{listed(found.fitting)}"
+            )
+        self.stdout.write(
+            f"Recognised as {found.format.name} ({found.format.label}), by {found.by}. Choose another with --format."
+        )
+        return found.format.name
+
     def _progress(self) -> Any:
         told = time.monotonic()
 
@@ -66,8 +101,7 @@ class Command(BaseCommand):
         return tell
 
 
-def _format(options: dict[str, Any]) -> Format:
-    name = options["format"] or ("git" if options["repo"] else "jsonl")
+def _format(name: str, options: dict[str, Any]) -> Format:
     chosen = format_called(name)
     if name != "git":
         if options["limit"] is not None or options["since"]:

@@ -8,7 +8,7 @@ import pytest
 
 from memories.transfer import beginnings
 from memories.transfer.beginnings import beginning_of
-from memories.transfer.offered import guessed
+from memories.transfer.recognised import recognise
 from tests.memories.formats.reading import a_zip
 from tests.memories.formats.test_zero_memory import a_memory
 
@@ -27,7 +27,7 @@ class Counted(io.BytesIO):
 
 
 def guess(name, raw):
-    found = guessed(name, io.BytesIO(raw), len(raw))
+    found = recognise(name, io.BytesIO(raw), len(raw)).format
     return found and found.name
 
 
@@ -58,7 +58,7 @@ def test_a_format_is_told_by_the_name_and_otherwise_by_the_beginning(name, raw, 
 
 def test_of_a_long_text_the_beginning_is_read_and_no_character_is_cut_in_two():
     file = Counted(("ä" * 1_000_000).encode())
-    assert guessed("a.md", file, 2_000_000) is None
+    assert recognise("a.md", file, 2_000_000).format is None
     assert file.count < 2 * beginnings.NOTE
     assert beginning_of("a.md", io.BytesIO(b"x" + "ä".encode() * 10_000), 20_001).read().decode().endswith("ä")
 
@@ -80,8 +80,8 @@ def test_what_unpacks_to_far_more_than_it_is_tells_nothing():
     assert guess("a.zip", packed.getvalue()) is None
 
 
-def test_json_that_is_too_long_to_be_read_at_once_tells_nothing():
+def test_of_json_that_is_too_long_to_be_read_at_once_the_top_tells():
     raw = json.dumps(CLAUDE_MEM).encode() + b" " * beginnings.WHOLE
     file = Counted(raw)
-    assert guessed("a.json", file, len(raw)) is None
+    assert recognise("a.json", file, len(raw)).format.name == "claude-mem"
     assert file.count <= 2 * beginnings.WHOLE

@@ -97,7 +97,8 @@ def test_an_export_that_fails_leaves_the_folder_as_it_was_and_no_scraps(scope, t
 
 
 def test_a_format_that_is_one_file_takes_no_folder(scope, tmp_path):
-    assert "cannot be read: Is a directory" in refusal("import_memories", tmp_path, "--scope", "home")
+    assert "cannot be read: Is a directory" in refusal("import_memories", tmp_path, "--format", "jsonl")
+    assert f"{tmp_path} does not tell which format it is in" in refusal("import_memories", tmp_path, "--scope", "home")
 
 
 def test_a_move_that_fails_leaves_whole_files_and_the_next_export_puts_it_right(scope, tmp_path):
