@@ -12,6 +12,7 @@ from memories.errors import ValidationFailed
 from memories.freshness import MOST_MEMORIES, MOST_SEARCHES
 from memories.fusion import FEATURES, METHODS
 from memories.ranking import CURVES
+from memories.retention import ARCHIVE, AUTOMATIC, DELETE, REVIEW
 
 
 class Limit(Protocol):
@@ -135,6 +136,17 @@ REINFORCEMENT_LIMITS: Final = Limits(
         "penalty": Number(0, 2),
         "floor": Number(0.001, 1),
         "promoted": Number(0.001, 2),
+    }
+)
+RETENTION_LIMITS: Final = Limits(
+    {
+        "half_life_hours": Number(1, 876_000),
+        "floor": Number(1e-6, 0.5),
+        "threshold": Number(1, 1_000_000, whole=True),
+        "top_k": Number(1, 50, whole=True),
+        "prune_action": OneOf((ARCHIVE, DELETE)),
+        "summaries": OneOf((REVIEW, AUTOMATIC)),
+        "confidence_weight": Number(0, 1),
     }
 )
 CODE_LIMITS: Final = Limits({"changed_factor": Number(0, 1, low_included=False)})

@@ -23,6 +23,7 @@ SMALLEST_SHOWN: Final = 0.0001
 STATE_BADGES: Final = {
     "superseded": {"text": "superseded", "tone": ""},
     "invalidated": {"text": "forgotten", "tone": "danger"},
+    "archived": {"text": "archived", "tone": ""},
     "lapsed": {"text": "no longer valid", "tone": "amber"},
 }
 AUTHOR_WORDS: Final = {"human": "person", "agent": "agent", "import": "import", "distilled": "distilled"}
@@ -31,10 +32,12 @@ PROVENANCE_WORDS: Final = {0: "provisional", 1: "agent or import", 2: "typed by 
 
 ACTION_WORDS: Final = {
     "approve": "approved",
+    "archive": "let go into the archive",
     "cancel_import": "cancelled",
     "challenge": "challenged",
     "close": "closed",
     "confirm_import": "confirmed",
+    "consolidate": "done",
     "create_scope": "created the scope",
     "dismiss": "dismissed",
     "dismiss_rule": "dismissed",
@@ -52,6 +55,7 @@ ACTION_WORDS: Final = {
     "pin_rule": "pinned",
     "promote_rule": "promoted",
     "propose": "proposed as drafts",
+    "prune": "deleted for good",
     "propose_rule": "proposed",
     "reanchor": "said to hold for the code as it is",
     "register_repository": "registered the repository",
@@ -67,6 +71,8 @@ ACTION_WORDS: Final = {
     "revoke_rule": "revoked",
     "reword_rule": "reworded",
     "set_member": "let in or changed a member",
+    "set_retention": "switched between ageing and decaying",
+    "set_retention_policy": "changed the policy",
     "settle_dispute": "settled",
     "skip_web_check": "not looked up on the web",
     "snooze": "snoozed",
@@ -87,6 +93,7 @@ ACTED_ON: Final = {
     "approve": "draft",
     "cancel_import": "import",
     "confirm_import": "import",
+    "consolidate": "cycle",
     "create_scope": "scope",
     "dismiss": "draft",
     "dismiss_rule": "rule",
@@ -108,6 +115,8 @@ ACTED_ON: Final = {
     "revoke_rule": "rule",
     "reword_rule": "rule",
     "set_member": "member",
+    "set_retention": "scope",
+    "set_retention_policy": "scope",
     "settle_dispute": "dispute",
     "skip_web_check": "scope",
     "snooze": "draft",

@@ -24,10 +24,11 @@ OPENING = 1200  # characters of a text that a list shows
 _NOT_LAPSED = Q(valid_until__isnull=True) | Q(valid_until__gt=Now())
 # What each state of a list shows. The default feed hides old versions and shows what was forgotten, dimmed.
 STATES = {
-    "": Q(superseded_by__isnull=True),
+    "": Q(superseded_by__isnull=True, archived_at__isnull=True),
     "live": Q(invalidated_at__isnull=True) & _NOT_LAPSED,
-    "superseded": Q(superseded_by__isnull=False),
-    "invalidated": Q(invalidated_at__isnull=False, superseded_by__isnull=True),
+    "superseded": Q(superseded_by__isnull=False, archived_at__isnull=True),
+    "invalidated": Q(invalidated_at__isnull=False, superseded_by__isnull=True, archived_at__isnull=True),
+    "archived": Q(archived_at__isnull=False),
     "lapsed": Q(invalidated_at__isnull=True, valid_until__lte=Now()),
     "all": Q(),
 }

@@ -29,6 +29,7 @@ SHOWN, FOLDED_AT_LEAST = 240, 120  # characters of a source before the fold, and
 STATE_BADGES: Final = {
     "superseded": {"text": "changed since", "tone": "amber"},
     "invalidated": {"text": "forgotten since", "tone": "danger"},
+    "archived": {"text": "archived since", "tone": ""},
     "lapsed": {"text": "no longer valid", "tone": "amber"},
 }
 

@@ -3,6 +3,7 @@ from dataclasses import asdict
 
 import pytest
 from django.test import Client, override_settings
+from hypothesis import HealthCheck, settings
 
 from memories import quick_meaning
 from memories.models import (
@@ -18,6 +19,10 @@ from memories.models import (
 from memories.ranking import KIND_DEFAULTS
 from reflections.models import ReflectionConfig
 from tests.factories import make_scope, make_user
+
+# No test fails because the machine has other work.
+settings.register_profile("zeromemory", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("zeromemory")
 
 PLAIN_STATIC = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},

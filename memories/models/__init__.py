@@ -8,13 +8,16 @@ from memories.models.graph import Entity, Link, MemoryEntity
 from memories.models.memory import Embedding, Kind, Memory, Provenance, Window
 from memories.models.oauth import OAuthClient, OAuthCode, OAuthGrant
 from memories.models.people import SignInLink, User
+from memories.models.retention import Alias, ArchiveSample, Regret, RetentionCycle, RetentionPolicy
 from memories.models.scopes import Membership, Role, Scope, Token
 from memories.models.signals import Reinforcement, Surfacing, UsageEvent
 from memories.models.transfers import Import, ImportedMemory
 from memories.models.verification import FreshnessConfig, Verification
 
 __all__ = [
+    "Alias",
     "Anchor",
+    "ArchiveSample",
     "AuditEntry",
     "BriefingConfig",
     "CodeConfig",
@@ -38,9 +41,12 @@ __all__ = [
     "Provenance",
     "RankingConfig",
     "RecallActivity",
+    "Regret",
     "Reinforcement",
     "ReinforcementConfig",
     "Repository",
+    "RetentionCycle",
+    "RetentionPolicy",
     "Role",
     "Scope",
     "SignInLink",

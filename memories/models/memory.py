@@ -14,6 +14,7 @@ from uuid_utils import compat
 from memories.headlines import headline
 from memories.models.scopes import Scope
 from memories.querysets import MemoryQuerySet
+from memories.retention import CONFIDENCES, INFERRED, UNVERIFIED, VERIFIED
 
 
 def new_id() -> UUID:
@@ -51,6 +52,12 @@ class AuthorKind(models.TextChoices):
     AGENT = "agent", "Agent"
     IMPORT = "import", "Import"
     DISTILLED = "distilled", "Distilled, approved by a person"
+
+
+class Confidence(models.TextChoices):
+    VERIFIED = VERIFIED, "Verified"
+    INFERRED = INFERRED, "Inferred"
+    UNVERIFIED = UNVERIFIED, "Unverified"
 
 
 class Memory(models.Model):
@@ -99,6 +106,17 @@ class Memory(models.Model):
     access_count = models.PositiveIntegerField(default=0)
     weight = models.FloatField(default=1.0, help_text="Retention of a decaying scope; never part of a score.")
 
+    confidence = models.CharField(
+        max_length=10,
+        choices=Confidence,
+        default=Confidence.INFERRED,
+        db_default=Confidence.INFERRED,
+        help_text="How sure its author is; moves scores only where its scope says so.",
+    )
+    archived_at = models.DateTimeField(
+        null=True, blank=True, help_text="When its decaying scope let it go. It is retired then, and can be restored."
+    )
+
     external_id = models.CharField(max_length=300, blank=True, default="")
     idempotency_key = models.CharField(max_length=200, blank=True, default="")
 
@@ -138,6 +156,10 @@ class Memory(models.Model):
             models.CheckConstraint(
                 condition=Q(invalidated_at__isnull=True) | ~Q(invalidated_actor=""),
                 name="memory_invalidation_attributed",
+            ),
+            models.CheckConstraint(condition=Q(confidence__in=CONFIDENCES), name="memory_confidence_known"),
+            models.CheckConstraint(
+                condition=Q(archived_at=None) | Q(invalidated_at__isnull=False), name="memory_archived_is_invalidated"
             ),
             models.CheckConstraint(
                 condition=Q(valid_until__isnull=True) | Q(valid_from__isnull=True) | Q(valid_until__gt=F("valid_from")),
@@ -181,6 +203,10 @@ class Memory(models.Model):
             models.Index(
                 fields=["embedded_with"], condition=Q(invalidated_at__isnull=True), name="memory_live_embedded_with"
             ),
+            # The archive of a scope, and its size.
+            models.Index(
+                fields=["scope", "-archived_at"], condition=Q(archived_at__isnull=False), name="memory_archived_recent"
+            ),
             # Lifecycle filters over retired rows.
             models.Index(
                 fields=["scope", "-invalidated_at"],
@@ -198,7 +224,9 @@ class Memory(models.Model):
 
     @property
     def state(self) -> str:
-        """``live``, ``superseded`` or ``invalidated``; a lapsed validity window reads as ``lapsed``."""
+        """``live``, ``archived``, ``superseded`` or ``invalidated``; a lapsed validity window reads as ``lapsed``."""
+        if self.archived_at:
+            return "archived"
         if self.superseded_by_id:
             return "superseded"
         if self.invalidated_at:

@@ -30,6 +30,7 @@ from memories.services.validation import check_line
 from memories.services.writing import require_scope, writing
 
 BATCH: Final = 200
+_BROUGHT_BACK: Final = ("pk", "scope_id", "archived_at", "weight", "accessed_at")
 FORGET, TAKE_BACK = "forget_together", "take_back_together"
 
 
@@ -142,15 +143,27 @@ def take_back_many(*, actor: Actor, operation: UUID) -> Done:
 
 def _bring_back(actor: Actor, entry: AuditEntry, rows: MemoryQuerySet) -> int:
     _take_turns(rows)
-    held = rows.select_for_update(of=("self",), skip_locked=True).exclude(_has_twin()).only("pk", "scope_id")
+    held = rows.select_for_update(of=("self",), skip_locked=True).exclude(_has_twin()).only(*_BROUGHT_BACK)
     were = _were(entry, held)
     members = [row for row in held if row.pk in were]
     for row in members:
         row.updated_at = were[row.pk]
         row.invalidated_at = row.invalidated_by = None
         row.invalidated_actor = row.invalidation_reason = ""
+        if row.archived_at:
+            row.archived_at, row.weight, row.accessed_at = None, 1.0, timezone.now()
     Memory.objects.bulk_update(
-        members, ["invalidated_at", "invalidated_by", "invalidated_actor", "invalidation_reason", "updated_at"]
+        members,
+        [
+            "invalidated_at",
+            "invalidated_by",
+            "invalidated_actor",
+            "invalidation_reason",
+            "updated_at",
+            "archived_at",
+            "weight",
+            "accessed_at",
+        ],
     )
     subjects = [(row, {"operation": entry.object_id}) for row in members]
     audit.record_each(actor=actor, action="restore", subjects=subjects)

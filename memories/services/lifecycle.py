@@ -229,7 +229,9 @@ def _revive(memory: Memory, updated_at: datetime) -> None:
     memory.updated_at = updated_at
     memory.invalidated_at = memory.invalidated_by = memory.superseded_by = None
     memory.invalidated_actor = memory.invalidation_reason = ""
-    memory.save(update_fields=_RETIREMENT)
+    if memory.archived_at:  # else the next cycle of its scope would let it go again
+        memory.archived_at, memory.weight, memory.accessed_at = None, 1.0, timezone.now()
+    memory.save(update_fields=[*_RETIREMENT, "archived_at", "weight", "accessed_at"])
 
 
 _RETIREMENT = [

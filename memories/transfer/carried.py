@@ -7,6 +7,7 @@ from uuid import UUID
 from django.db.models import Model
 
 from memories.models import (
+    Alias,
     Anchor,
     BriefingConfig,
     CodeConfig,
@@ -16,6 +17,7 @@ from memories.models import (
     FusionWeights,
     RankingConfig,
     ReinforcementConfig,
+    RetentionPolicy,
 )
 
 type Ruled = Callable[[Collection[UUID]], Collection[UUID]]
@@ -90,4 +92,6 @@ def ruled_among(memories: Collection[UUID]) -> set[UUID]:
 register_configuration(RankingConfig, FusionConfig, FusionWeights, ReinforcementConfig, FreshnessConfig, BriefingConfig)
 register_configuration(CodeConfig)
 register(Carried(Anchor))
+register(Carried(RetentionPolicy))
+register(Carried(Alias))
 register_configuration(ConfigVersion)

@@ -65,7 +65,7 @@ def _links(record: MemoryRecord) -> Iterator[LinkSpec]:
 
 
 def _past_moments(record: MemoryRecord) -> Iterator[tuple[str, datetime | None]]:
-    for field in ("recorded_at", "updated_at", "accessed_at", "invalidated_at"):
+    for field in ("recorded_at", "updated_at", "accessed_at", "invalidated_at", "archived_at"):
         yield field, getattr(record, field)
     for link in record.links:
         yield "links", link.created_at
@@ -122,6 +122,8 @@ def _state_problems(record: MemoryRecord) -> Iterator[tuple[str, str]]:
         yield "state", f"must be one of {', '.join(STATES)}."
     if record.state == "live" and retired:
         yield "state", "cannot be live with invalidated_at or superseded_by. Leave them out, or correct the state."
+    if record.archived_at and not (retired or record.state == "invalidated"):
+        yield "archived_at", "is of what left its scope: say when that was in invalidated_at, or leave it out."
     if record.state == "superseded" and not record.superseded_by:
         yield "superseded_by", "is missing: a superseded memory names its successor."
     if record.state == "invalidated" and record.superseded_by:

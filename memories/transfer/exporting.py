@@ -166,6 +166,8 @@ def _record(memory: Memory, names: dict[int, str], export: Export) -> MemoryReco
         accessed_at=memory.accessed_at,
         access_count=memory.access_count,
         weight=memory.weight,
+        confidence=memory.confidence,
+        archived_at=memory.archived_at,
         idempotency_key=memory.idempotency_key,
         entities=tuple(
             EntityRecord(tie.entity.name, tie.entity.type, tie.recognised or None)

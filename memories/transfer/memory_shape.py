@@ -115,6 +115,8 @@ MEMORY = Shape(
         "accessed_at": fields.moment,
         "access_count": fields.whole,
         "weight": fields.number,
+        "confidence": fields.text,
+        "archived_at": fields.moment,
         "idempotency_key": fields.text,
         "entities": _objects,
         "links": _objects,

@@ -108,6 +108,8 @@ class MemoryRecord:
     accessed_at: datetime | None = None
     access_count: int | None = None
     weight: float | None = None
+    confidence: str = ""
+    archived_at: datetime | None = None
     idempotency_key: str = ""
     entities: tuple[EntityRecord, ...] = ()
     links: tuple[LinkRecord, ...] = ()

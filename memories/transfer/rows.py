@@ -16,6 +16,7 @@ from memories.access import Actor
 from memories.entities import canonical_name
 from memories.models import Entity, Memory, MemoryEntity, Provenance, Reinforcement, UsageEvent, User, Verification
 from memories.models.memory import AuthorKind, content_hash, new_id
+from memories.retention import known_confidence
 from memories.transfer.fields import written
 from memories.transfer.records import CheckRecord, MemoryRecord, SignalRecord
 
@@ -59,8 +60,9 @@ def humbled(record: MemoryRecord, actor: Actor) -> MemoryRecord:
 def derived_identity(record: MemoryRecord) -> str:
     """The same line has the same identity, so that a file without ids can be imported again."""
     values = dataclasses.asdict(record) | {"line": None}
-    if not record.anchors:
-        del values["anchors"]  # lines had an identity before they could name code
+    for field in ("anchors", "confidence", "archived_at"):
+        if not values[field]:
+            del values[field]  # lines had an identity before they could say it
     told = json.dumps(values, sort_keys=True, default=written)
     return "line:" + hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:40]
 
@@ -100,6 +102,8 @@ def build(
         accessed_at=record.accessed_at or now,
         access_count=record.access_count or 0,
         weight=1.0 if record.weight is None else record.weight,
+        confidence=known_confidence(record.confidence),
+        archived_at=record.archived_at if retired_at else None,
         external_id=external_id,
         idempotency_key=record.idempotency_key,
     )

@@ -32,6 +32,7 @@ STATE_WORDS: Final = {
     "lapsed": "No longer valid",
     "invalidated": "Forgotten",
     "superseded": "Older versions",
+    "archived": "Archived",
     "all": "All",
 }
 STATE_HINTS: Final = {
@@ -40,6 +41,7 @@ STATE_HINTS: Final = {
     "lapsed": "their validity has ended, so they are not recalled",
     "invalidated": "not recalled, and restorable",
     "superseded": "replaced by a newer text, and still readable",
+    "archived": "let go by a decaying scope, and restorable",
     "all": "whatever became of them",
 }
 PARAMETERS: Final = (

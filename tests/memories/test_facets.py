@@ -85,7 +85,7 @@ def test_counts_are_under_the_other_filters_and_not_under_their_own(owner, scope
     forget(actor=actor_for_user(owner), memory=gone)
     found = counted(Choice(kind="task", state="live"))
     assert found.kind == {"task": 2, "fact": 1}
-    assert found.state == {"": 2, "live": 2, "superseded": 0, "invalidated": 0, "lapsed": 0, "all": 2}
+    assert found.state == {"": 2, "live": 2, "superseded": 0, "invalidated": 0, "archived": 0, "lapsed": 0, "all": 2}
     assert found.pinned == 1
     assert found.scope == {scope.pk: 2}
 
