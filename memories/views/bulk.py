@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from datetime import datetime, time
-from typing import Any
+from typing import Any, Final
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -17,11 +17,14 @@ from memories.access import Actor, actor_for_request, scope_for
 from memories.configuration import ranking_rules
 from memories.errors import Conflict, ValidationFailed, ZeroMemoryError
 from memories.forms import BulkForm, ReasonForm
-from memories.models import AuditEntry
+from memories.models import AuditEntry, Memory
 from memories.presentation import row_of
+from memories.querysets import MemoryQuerySet
 from memories.selection import SAMPLE, Selection, counted
 from memories.services import bulk
 from memories.views.sent import whole_number
+
+MOST_NAMED: Final = 200  # of the memories of an act, on its page
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -55,13 +58,17 @@ def _selection(actor: Actor, form: BulkForm) -> Selection | None:
 
 
 def _counted(selection: Selection) -> dict[str, Any]:
-    found, rules, now = counted(selection), ranking_rules(), timezone.now()
-    return {
-        "found": found,
-        "rows": [row_of(memory, rules, now) for memory in found.sample],
-        "more": max(found.count - SAMPLE, 0),
-        "scope": selection.scope,
-    }
+    found = counted(selection)
+    named = selection.forgettable() if found.count else Memory.objects.none()
+    return {"found": found, "scope": selection.scope} | _named(named, found.count)
+
+
+def _named(memories: MemoryQuerySet, count: int) -> dict[str, Any]:
+    """The newest as lines of a list, the first of them in sight and the rest behind a fold, and how many are in
+    neither."""
+    rules, now = ranking_rules(), timezone.now()
+    rows = [row_of(memory, rules, now) for memory in memories.for_list().order_by("-created_at", "-pk")[:MOST_NAMED]]
+    return {"rows": rows[:SAMPLE], "folded": rows[SAMPLE:], "unnamed": max(count - MOST_NAMED, 0)}
 
 
 def _act(request: HttpRequest, actor: Actor) -> HttpResponse:
@@ -90,17 +97,15 @@ def _expected(request: HttpRequest) -> int:
 def memory_bulk_done(request: HttpRequest, operation_id: uuid.UUID) -> HttpResponse:
     actor = actor_for_request(request)
     entry = bulk.operation_for(actor, operation_id)
-    retired, rules, now = bulk.still_retired(entry), ranking_rules(), timezone.now()
+    retired = bulk.still_retired(entry)
     count = retired.count()
     context = {
         "entry": entry,
         "operation_id": operation_id,
         "facts": _facts(entry),
         "count": count,
-        "rows": [row_of(memory, rules, now) for memory in retired.for_list().order_by("-created_at", "-pk")[:SAMPLE]],
-        "more": max(count - SAMPLE, 0),
         "may_undo": entry.scope_id in actor.writable,
-    }
+    } | _named(retired, count)
     return render(request, "memories/bulk_done.html", context)
 
 

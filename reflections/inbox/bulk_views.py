@@ -11,14 +11,17 @@ from django.urls import reverse
 from django.utils.text import capfirst
 from django.views.decorators.http import require_http_methods
 
-from memories.access import actor_for_request
+from memories.access import actor_for_request, readable_scopes
 from memories.errors import ValidationFailed
+from memories.headlines import headline
+from memories.presentation import scope_names
 from reflections.inbox.bulk import VERBS, act_on, numbered
 from reflections.inbox.listing import MOST_AT_ONCE, Listing, listing_of
-from reflections.inbox.presentation import left_over, packed, told_after, told_before
+from reflections.inbox.presentation import left_over, lines_of, packed, told_after, told_before
 from reflections.inbox.registry import Item, Tally
 from reflections.inbox.sources import item_of
 
+SHOWN: Final = 10  # of the items of an act, before the fold
 LAST: Final = "inbox_bulk"  # in the session: what the last act did, so that a reload still offers Undo
 
 
@@ -37,7 +40,7 @@ def inbox_bulk(request: HttpRequest) -> HttpResponse:
     if confirmed:
         request.session[LAST] = _done(verb, tally) | {"failed": _failures(listing, tally)}
         return redirect(f"{reverse('inbox_bulk')}{'?' if listing.query else ''}{listing.query}")
-    context = _asked(verb, items, tally) | {"failed": _failures(listing, tally)}
+    context = _asked(verb, items, tally) | {"failed": _failures(listing, tally)} | _named(listing, tally)
     return render(request, "inbox/bulk.html", context | {"listing": listing, "more": _more(request, listing)})
 
 
@@ -80,6 +83,13 @@ def _asked(verb: str, items: Sequence[Item], tally: Tally) -> dict[str, Any]:
     }
 
 
+def _named(listing: Listing, tally: Tally) -> dict[str, Any]:
+    """The lines of what the act would change, and of what it passes over."""
+    names = scope_names(readable_scopes(listing.actor))
+    would, skipped = (lines_of(listing.named(items), listing, names) for items in (tally.done, tally.skipped))
+    return {"would": would[:SHOWN], "folded": would[SHOWN:], "skipped": skipped}
+
+
 def _done(verb: str, tally: Tally) -> dict[str, Any]:
     return {
         "done": True,
@@ -90,4 +100,14 @@ def _done(verb: str, tally: Tally) -> dict[str, Any]:
 
 
 def _failures(listing: Listing, tally: Tally) -> list[dict[str, str]]:
-    return [{"href": listing.link(item=failure.item.name), "message": failure.message} for failure in tally.failed]
+    """What cannot be done, each with its first words where it can still be read."""
+    items = [failure.item for failure in tally.failed]
+    titles = {entry.item.name: headline(entry.title) for entry in listing.named(items)}
+    return [
+        {
+            "href": listing.link(item=failure.item.name),
+            "message": failure.message,
+            "title": titles.get(failure.item.name, ""),
+        }
+        for failure in tally.failed
+    ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
@@ -83,6 +83,16 @@ class Listing:
     def items(self) -> list[Item]:
         """Everything under these filters, up to what one act may hold."""
         return [entry.item for entry in self.entries(most=MOST_AT_ONCE)]
+
+    def named(self, items: Sequence[Item]) -> list[Entry]:
+        """The lines of *items* in their order, whatever tab they stand on, without those that are not here."""
+        found: dict[UUID, Entry] = {}
+        for source in all_sources():
+            ids = [item.id for item in items if item.source == source.name]
+            if ids:
+                rows = source.visible(self.actor).order_by().annotate(**source.columns()).filter(pk__in=ids)
+                found |= {values["pk"]: _entry(source, values) for values in _valued(rows, "e_since")}
+        return [found[item.id] for item in items if item.id in found]
 
     def following(self, item: Item) -> Item | None:
         """The row below *item*; below the last, and for one that is not here, the first other one."""
@@ -196,8 +206,7 @@ class Listing:
             beyond = "lt" if is_newest_first else "gt"
             rows = rows.filter(Q(**{f"{place}__{beyond}": value}) | Q(**{place: value, "pk__gt": row}))
         ordered = rows.order_by(f"-{place}" if is_newest_first else place, "pk")
-        columns = [f"e_{name}" for name in _COLUMNS]
-        return ordered.values("pk", "version", "scope_id", "e_type", "e_kind", *columns, e_place=F(place))
+        return _valued(ordered, place)
 
     def _where(self, item: Item) -> Place | None:
         place, _ = self._place()
@@ -240,6 +249,11 @@ def listing_of(actor: Actor, query: Mapping[str, str]) -> Listing:
 
 def _one_of(known: Any, value: str | None, otherwise: str) -> str:
     return value if value in known else otherwise  # type: ignore[return-value]  # None is in none of them
+
+
+def _valued(rows: QuerySet[Any], place: str) -> QuerySet[Any]:
+    columns = [f"e_{name}" for name in _COLUMNS]
+    return rows.values("pk", "version", "scope_id", "e_type", "e_kind", *columns, e_place=F(place))
 
 
 def _entry(source: Source, values: Mapping[str, Any]) -> Entry:

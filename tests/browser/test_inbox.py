@@ -254,6 +254,23 @@ def test_lines_are_selected_with_x_counted_done_and_undone(visit, owner, scope):
     assert not Dispute.objects.exclude(status="pending").exists()
 
 
+@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "phone"])
+def test_the_question_about_many_names_them_and_unfolds_the_rest(visit, owner, scope, size):
+    in_order([pair(scope, number) for number in range(12)] + [single(scope, 12)])
+    window = visit(owner, size=size)
+    page = window.open(INBOX)
+    page.get_by_label("select all 13").check()
+    page.get_by_role("button", name="Count what it would do").click()
+    expect(page.get_by_role("link", name="Port 9 is for the admin API.")).to_be_visible()
+    expect(page.get_by_role("link", name="Port 11 is for the admin API.")).to_be_hidden()
+    page.get_by_text("And 2 more").click()
+    page.get_by_text("Skipped: 1 of another sort").click()
+    expect(page.get_by_role("link", name="Port 11 is for the admin API.")).to_be_visible()
+    expect(page.get_by_role("link", name="The cache 12 is rebuilt by hand.")).to_be_visible()
+    window.assert_accessible()
+    window.assert_no_sideways_scroll()
+
+
 def test_all_under_a_filter_are_selected_at_once(visit, owner, three):
     window = visit(owner)
     page = window.open(f"{INBOX}?type=duplicate")

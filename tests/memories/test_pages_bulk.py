@@ -182,3 +182,18 @@ def test_the_command_refuses_what_names_no_bounds(sent, owner, scope):
     with pytest.raises(CommandError):
         run(*sent, "--user", "owner", "--expect", "10")
     assert (live_in(scope), live_in(theirs)) == (ids, foreign)
+
+
+@pytest.mark.parametrize("listed", [13, 200])
+def test_everything_that_would_go_is_listed_the_first_ten_in_sight(mine, scope, monkeypatch, listed):
+    monkeypatch.setattr("memories.views.bulk.MOST_NAMED", listed)
+    for n in range(15):
+        make_memory(f"Tide {n} was high.", scope=scope, created_at=MARCH - timedelta(days=1 + n))
+    shown = counted(mine, scope="home", before="2025-03-01")
+    done = mine.post(PAGE, form_of(shown), follow=True)
+    for text in (text_of(shown), text_of(done)):
+        assert "The newest 10 of them" in text
+        assert text.index("Tide 9 was high.") < text.index(f"And {min(listed, 15) - 10} more")
+        assert text.index(" more ") < text.index("Tide 12 was high.")
+        assert ("2 older ones are not listed." in text) is (listed == 13)
+        assert ("Tide 14 was high." in text) is (listed == 200)

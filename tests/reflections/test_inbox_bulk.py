@@ -4,6 +4,7 @@ import pytest
 
 from memories.models import Memory
 from reflections.inbox.bulk import act_on
+from reflections.inbox.listing import listing_of
 from reflections.inbox.registry import Item
 from reflections.models import Candidate, Dispute
 from reflections.services.disputes import resolve
@@ -52,6 +53,53 @@ def test_a_selection_is_counted_before_anything_is_done(mine, scope):
     response = confirmed(mine, response)
     assert "Kept both of 12 pairs; 3 items are skipped" in text_of(response)
     assert sorted(statuses().values()) == ["pending"] * 3 + ["resolved"] * 12
+
+
+def about(text, scope, **overrides):
+    older = make_memory(scope=scope, age_days=2, **overrides)
+    return queued(older, make_memory(text, scope=scope, age_days=1, **overrides))
+
+
+def test_the_question_names_every_item_it_is_about_and_those_it_skips(mine, scope):
+    rows = [about(f"Valve {n} sticks.", scope, kind="gotcha") for n in range(12)]
+    skipped = make_single(scope, memory=make_memory("The pump hums.", scope=scope))
+    response = counted(mine, "keep_both", *rows, skipped)
+    text = text_of(response)
+    assert "The first 10 of them" in text
+    assert "And 2 more" in text
+    assert text.index("Valve 9 sticks.") < text.index("And 2 more") < text.index("Valve 10 sticks.")
+    assert all(f"Valve {n} sticks." in text for n in range(12))
+    assert text.index("Skipped: 1 of another sort") < text.index("The pump hums.")
+    assert "gotcha" in text
+    assert f"item=dispute.{rows[11].pk}" in response.text
+
+
+def test_one_item_is_named_without_a_fold(mine, scope):
+    row = about("The valve sticks.", scope)
+    text = text_of(counted(mine, "keep_both", row))
+    assert "The valve sticks." in text
+    assert "more" not in text.partition("This one")[2].partition("The valve sticks.")[2]
+
+
+def test_what_cannot_be_done_is_named_with_the_reason(client_of, scope):
+    row = about("The valve sticks.", scope)
+    text = text_of(counted(client_of(make_member(scope)), "keep_both", row))
+    assert "The valve sticks. You may read this scope" in text
+
+
+def test_items_of_another_person_are_not_named(mine):
+    foreign = make_scope()
+    row = about("The vault code is changed.", foreign)
+    assert "vault" not in text_of(counted(mine, "keep_both", row))
+
+
+def test_naming_more_items_asks_the_database_no_more_often(mine, scope, django_assert_num_queries):
+    few, many = [pair(scope) for _ in range(2)], [pair(scope) for _ in range(12)]
+    listing = listing_of(person(scope.owner), {})
+    with django_assert_num_queries(1):
+        assert len(listing.named([Item("dispute", row.pk) for row in few])) == 2
+    with django_assert_num_queries(1):
+        assert len(listing.named([Item("dispute", row.pk) for row in many])) == 12
 
 
 @pytest.mark.behaviour("F48")
