@@ -1,51 +1,7 @@
 #!/usr/bin/env python
 """Command line of Zero Memory."""
 
-import os
-import sys
-
-
-def main() -> None:
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "zeromemory.settings")
-    from django.core.exceptions import ImproperlyConfigured
-    from django.core.management import execute_from_command_line
-
-    from zeromemory import embedded
-
-    try:
-        _read_settings(embedded.is_needed_for(sys.argv))
-        with embedded.database_for(sys.argv):
-            try:
-                execute_from_command_line(sys.argv)
-            finally:
-                _close_connections()
-    except (ImproperlyConfigured, embedded.EmbeddedPostgresError) as error:
-        sys.exit(str(error))
-
-
-def _close_connections() -> None:
-    """Before the server stops: the pool's threads would otherwise keep trying to reconnect."""
-    from django.db import connections
-    from django.db.backends.postgresql.base import DatabaseWrapper
-
-    for connection in connections.all(initialized_only=True):
-        connection.close()
-        if isinstance(connection, DatabaseWrapper):
-            connection.close_pool()
-
-
-def _read_settings(embedded_is_needed: bool) -> None:
-    """Fail on a bad setting before anything is started. The embedded server's address is known before it runs."""
-    from django.conf import settings
-
-    from zeromemory import embedded
-
-    if embedded_is_needed:
-        os.environ["DATABASE_URL"] = embedded.url(embedded.folder())
-    _ = settings.SECRET_KEY
-    if embedded_is_needed:
-        del os.environ["DATABASE_URL"]
-
+from zeromemory.command_line import main
 
 if __name__ == "__main__":
     main()

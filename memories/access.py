@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from django.db.models import Q
@@ -20,7 +21,11 @@ type Roles = dict[int, str]  # of one person, by scope
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Somebody acting: a person, or a token of theirs, with the scopes they may read, write and administer."""
+    """Somebody acting: a person, or a token of theirs, with the scopes they may read, write and administer.
+
+    ``checkouts`` are working trees beside whoever asks: folders by the name of the repository in lower case. They go
+    before what is registered, for the answers to this actor alone.
+    """
 
     user: User
     label: str
@@ -29,6 +34,7 @@ class Actor:
     readable: frozenset[int] = field(default_factory=frozenset)
     writable: frozenset[int] = field(default_factory=frozenset)
     administered: frozenset[int] = field(default_factory=frozenset)
+    checkouts: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def is_person(self) -> bool:

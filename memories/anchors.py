@@ -59,9 +59,11 @@ class AnchorNow:
 
 @dataclass(slots=True)
 class Looking:
-    """One look at all repositories that come up: each file is read once. *seen* goes before what stands here."""
+    """One look at all repositories that come up: each file is read once. *seen* goes before what stands here, and so do
+    the folders in *beside*, by the name of the repository in lower case."""
 
     seen: Mapping[Spot, Seen] = field(default_factory=dict)
+    beside: Mapping[str, str] = field(default_factory=dict)
     search_seconds: float = SEARCH_SECONDS
     _until: float = 0.0
     _trees: dict[tuple[int, str], Checkout | None] = field(default_factory=dict)
@@ -93,7 +95,9 @@ class Looking:
         )
         trees: dict[str, Checkout] = {}
         placed = {(scope, name.lower()): trees.setdefault(path, Checkout(path)) for scope, name, path in rows}
-        self._trees |= {spot: placed.get(spot) for spot in wanted}
+        for scope, name in wanted:
+            path = self.beside.get(name)
+            self._trees[scope, name] = trees.setdefault(path, Checkout(path)) if path else placed.get((scope, name))
 
     def _deadline(self) -> float:
         self._until = self._until or time.monotonic() + self.search_seconds
@@ -128,13 +132,18 @@ def without_code(rows: QuerySet[Anchor]) -> QuerySet[Anchor]:
     return rows.defer("code").annotate(opening=Left("code", OPENING))
 
 
-def looked_at(memories: Collection[Any], *, seen: Mapping[Spot, Seen] | None = None) -> dict[Any, list[AnchorNow]]:
+def looked_at(
+    memories: Collection[Any],
+    *,
+    seen: Mapping[Spot, Seen] | None = None,
+    beside: Mapping[str, str] | None = None,
+) -> dict[Any, list[AnchorNow]]:
     """The anchors of these memories with their verdicts as of now; one query where there is none."""
     by_memory = anchors_of(memories)
     if not by_memory:
         return {}
     found: dict[Any, list[AnchorNow]] = defaultdict(list)
-    for now in Looking(seen or {}).at([anchor for anchors in by_memory.values() for anchor in anchors]):
+    for now in Looking(seen or {}, beside or {}).at([anchor for anchors in by_memory.values() for anchor in anchors]):
         found[now.anchor.memory_id].append(now)
     return dict(found)
 
@@ -202,6 +211,8 @@ def _told(anchor: Anchor, saved: Fingerprints, told: Seen) -> Judged:
         return Judged(Verdict.UNKNOWN, "Whoever asked fingerprints by another method.")
     if told.fingerprints is None:
         return Judged(Verdict.GONE, "Not in the working tree of whoever asked.")
+    if not told.code_sha256 and told.fingerprints.exact == saved.exact:
+        return Judged(Verdict.UNCHANGED, "By its fingerprint.")  # whether the text differs was not told
     return judged_here(saved=saved, now=told.fingerprints, is_same_text=told.code_sha256 == anchor.code_sha256)
 
 

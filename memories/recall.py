@@ -107,7 +107,9 @@ def recall(
     filters = _checked(Filters(scopes=read_targets(actor, scopes), kinds=kinds, as_of=as_of, **narrower))
     by = in_force()
     meaning, stamps, notices = _meaning(query, by.change)
-    look = partial(find, query=query, meaning=meaning, ignore=ignore, by=by, code_seen=code_seen)
+    look = partial(
+        find, query=query, meaning=meaning, ignore=ignore, by=by, code_seen=code_seen, code_beside=actor.checkouts
+    )
     results = _with_asks(look(filters=filters, k=k, rows=rows), filters.as_of or timezone.now())
     return Recall(
         results=results,
@@ -149,10 +151,12 @@ def find(
     by: InForce | None = None,
     rows: MemoryQuerySet | None = None,
     code_seen: Mapping[Spot, Seen] | None = None,
+    code_beside: Mapping[str, str] | None = None,
 ) -> list[Result]:
     """Recall with the query's vector already made, *by* the configuration in force unless told otherwise.
 
-    *code_seen* is what the caller sees in a working tree of its own; it counts for this answer alone.
+    *code_seen* is what the caller sees in a working tree of its own, *code_beside* where such trees stand; they count
+    for this answer alone.
     """
     direct, by = memory_id_in(query), by or in_force()
     search = search_for(query, meaning=meaning, filters=filters, fusion=by.fusion, k=k, direct=direct)
@@ -161,7 +165,8 @@ def find(
     if direct in found:
         found = {direct: found[direct]}  # whoever pastes an id asks for that memory, not for those that mention it
     # What stood in the code on a past day nobody knows, so a recall as of that day leaves the code out.
-    code = looked_at(found, seen=code_seen) if by.is_anchored and filters.as_of is None else {}
+    may_look = by.is_anchored and filters.as_of is None
+    code = looked_at(found, seen=code_seen, beside=code_beside) if may_look else {}
     scored = rank(
         [_beside_its_code(hit.candidate, code, by.changed_factor) for hit in found.values()],
         now=filters.as_of or timezone.now(),

@@ -23,10 +23,10 @@ def name_of(tree: Checkout, actor: Actor, named: str = "") -> str:
     if len(found) == 1:
         return found[0]
     if found:
-        raise ValidationFailed(f"{real} could be {', '.join(found)}. Say which, with --name.", field="name")
+        raise ValidationFailed(f"{real} could be {', '.join(found)}. Say which, with --repo-name.", field="name")
     raise NotFound(
         f"No repository is registered at {real}. Register it on /repositories/, or say which of those that are it is a "
-        f"checkout of, with --name. {_listed(known)}",
+        f"checkout of, with --repo-name. {_listed(known)}",
         field="repo",
     )
 

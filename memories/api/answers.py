@@ -96,7 +96,7 @@ def whole_answer(memory: Memory, actor: Actor) -> dict[str, Any]:
         ],
         "entities_recognised": recognised_of(memory),
         "versions": [version_answer(version) for version in versions(memory, actor)],
-        "anchors": _anchors(memory),
+        "anchors": _anchors(memory, actor),
     }
 
 
@@ -135,7 +135,7 @@ def version_answer(version: Memory) -> dict[str, Any]:
     }
 
 
-def remember_answer(remembered: Remembered) -> dict[str, Any]:
+def remember_answer(remembered: Remembered, actor: Actor) -> dict[str, Any]:
     memory = remembered.memory
     return {
         "id": memory.pk,
@@ -146,13 +146,14 @@ def remember_answer(remembered: Remembered) -> dict[str, Any]:
             {"id": one.memory.pk, "headline": one.memory.headline, "likeness": round(one.likeness, 3)}
             for one in remembered.similar
         ],
-        "anchors": _anchors(memory) if remembered.anchored else [],
+        "anchors": _anchors(memory, actor) if remembered.anchored else [],
         "notices": list(remembered.notices),
     }
 
 
-def _anchors(memory: Memory) -> list[dict[str, Any]]:
-    return [anchor_answer(now) for now in looked_at([memory.pk]).get(memory.pk, [])]
+def _anchors(memory: Memory, actor: Actor) -> list[dict[str, Any]]:
+    found = looked_at([memory.pk], beside=actor.checkouts)
+    return [anchor_answer(now) for now in found.get(memory.pk, [])]
 
 
 def anchor_answer(now: AnchorNow) -> dict[str, Any]:

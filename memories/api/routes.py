@@ -42,7 +42,7 @@ def create_memory(request: HttpRequest, body: shapes.RememberIn) -> Any:
         anchors=[AnchorSpec(**anchor.dict()) for anchor in body.anchors],
         **body.dict(exclude={"scope", "entities", "links", "anchors"}),
     )
-    return Status(201, answers.remember_answer(remembered))
+    return Status(201, answers.remember_answer(remembered, actor))
 
 
 @router.get("/memories", response={200: shapes.MemoryPage, **ERRORS}, summary="List memories, newest first")

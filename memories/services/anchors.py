@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
@@ -56,8 +56,9 @@ def check_anchors(specs: Sequence[AnchorSpec]) -> None:
             raise ValidationFailed(f"The anchor to {spec.path!r} is refused: {problem}", field="anchors") from problem
 
 
-def read_anchors(scope: Scope, specs: Sequence[AnchorSpec]) -> Read:
-    """The code as it is now, fingerprinted; nothing is written.
+def read_anchors(scope: Scope, specs: Sequence[AnchorSpec], beside: Mapping[str, str] | None = None) -> Read:
+    """The code as it is now, fingerprinted; nothing is written. Folders in *beside*, by the name of the repository in
+    lower case, go before those that are registered.
 
     What cannot be looked at is left out with a notice. Raises ValidationFailed for a file or a symbol that is not
     there, with the names that are near, and for a short name that means several symbols.
@@ -67,7 +68,8 @@ def read_anchors(scope: Scope, specs: Sequence[AnchorSpec]) -> Read:
     for spec in specs:
         key = spec.repository.lower()
         if key not in trees and not spec.code:
-            trees[key] = _tree(scope, spec.repository)
+            path = (beside or {}).get(key)
+            trees[key] = Checkout(path) if path else _tree(scope, spec.repository)
         try:
             anchor = _from_text(spec) if spec.code else _from_tree(spec, trees[key])
         except Unreadable as problem:

@@ -62,7 +62,7 @@ def remember(
     check_draft(draft)
     require_scope(actor, scope)
     check_anchors(draft.anchors)
-    code = read_anchors(scope, draft.anchors)
+    code = read_anchors(scope, draft.anchors, actor.checkouts)
     with writing():
         remembered = _written(actor, scope, draft, code.anchors)
         if ring and not remembered.deduplicated:

@@ -14,6 +14,7 @@ from reflections.models import Dispute
 from reflections.services.rules import make_rule
 from tests.factories import make_memory, make_scope
 from tests.mcp.test_tools import TOOLS
+from tests.memories.code.trees import make_tree, register
 
 pytestmark = pytest.mark.behaviour("F44")
 
@@ -58,11 +59,14 @@ def test_every_answer_names_all_that_its_schema_promises(listed):
             assert set(each["required"]) == set(each["properties"]), tool.name
 
 
-def calls_for(scope, judge):
+def calls_for(scope, judge, folder):
     """One call of each tool that succeeds, in an order in which they do."""
     ids = [str(make_memory(f"Harbour gate {n}.", scope=scope).pk) for n in range(4)]
     task = str(make_memory("Paint the gate.", scope=scope, kind="task").pk)
     rule = str(make_memory("Knot the rope.", scope=scope, kind="convention").pk)
+    register(scope, make_tree(folder / "shop"))
+    place = {"repository": "shop", "path": "rank.py", "symbol": "relevance"}
+    about_code = judge.told("remember", content="Ordered by relevance.", anchors=[place])["id"]
     judge.told("challenge", id=ids[3], reason="It opens at seven.")
     dispute = Dispute.objects.get()
     return {
@@ -74,6 +78,7 @@ def calls_for(scope, judge):
         "forget": {"id": ids[2], "reason": "Gone."},
         "restore_memory": {"id": ids[2]},
         "close_loop": {"id": task, "evidence": "It is green."},
+        "reanchor": {"id": about_code, "reason": "Looked."},
         "challenge": {"id": ids[1], "reason": "Nobody has seen it."},
         "mark_used": {"id": ids[0], "outcome": "useful", "session": "one"},
         "list_conflicts": {},
@@ -88,8 +93,8 @@ def calls_for(scope, judge):
     }
 
 
-def test_every_answer_holds_what_its_schema_promises(judge, scope, listed):
-    calls = calls_for(scope, judge)
+def test_every_answer_holds_what_its_schema_promises(judge, scope, listed, tmp_path):
+    calls = calls_for(scope, judge, tmp_path)
     assert calls.keys() == TOOLS
     for name, arguments in calls.items():
         jsonschema.Draft202012Validator(listed[name].input_schema).validate(arguments)

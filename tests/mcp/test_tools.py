@@ -19,7 +19,7 @@ from tests.memories.pages import Html
 TOOLS = {
     "remember", "recall", "get", "build_context", "link", "forget", "restore_memory", "close_loop", "challenge",
     "mark_used", "list_conflicts", "get_conflict", "resolve_conflict", "scan_hygiene", "describe_scope",
-    "promote_rule", "export_metrics", "import_memory", "session_receipt",
+    "promote_rule", "export_metrics", "import_memory", "session_receipt", "reanchor",
 }  # fmt: skip
 
 
@@ -128,7 +128,7 @@ def test_the_token_decides_what_is_read_whatever_the_arguments_say(agent_of, own
     assert agent.refused("recall", query="harbour gate", scopes=["neighbour/neighbours"]).startswith("not_found")
     for tool, arguments in {
         "get": {}, "forget": {}, "restore_memory": {}, "close_loop": {}, "challenge": {}, "promote_rule": {},
-        "mark_used": {"outcome": "useful"},
+        "reanchor": {}, "mark_used": {"outcome": "useful"},
     }.items():  # fmt: skip
         assert agent.refused(tool, id=str(theirs.pk), **arguments).startswith("not_found"), tool
     assert agent.refused("link", source=str(mine.pk), target=str(theirs.pk), type="relates_to").startswith("not_found")

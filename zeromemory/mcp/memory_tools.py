@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
+from uuid import UUID
 
 from mcp.server import MCPServer
 from pydantic import Field, StrictBool, StrictInt
@@ -42,6 +43,7 @@ def register(server: MCPServer) -> None:
     tool(server, title="Forget", gives=Retired, manners=RETIRES)(forget)
     tool(server, title="Bring back", gives=Retired, manners=WRITES_ONCE)(restore_memory)
     tool(server, title="Close a loop", gives=Retired, manners=RETIRES)(close_loop)
+    tool(server, title="Still holds", gives=MemoryRead, manners=WRITES)(reanchor)
     tool(server, title="Challenge", gives=ChallengeOut, manners=WRITES_ONCE)(challenge)
     tool(server, title="Report use", gives=Used, manners=WRITES_ONCE)(mark_used)
 
@@ -82,7 +84,7 @@ def remember(
         pinned=pinned,
         idempotency_key=idempotency_key,
     )
-    answer = answers.remember_answer(remembered)
+    answer = answers.remember_answer(remembered, actor)
     did = "It was there already" if remembered.deduplicated else "Remembered"
     alike = [({"id": one["id"], "likeness": one["likeness"]}, one["headline"]) for one in answer["similar_existing"]]
     said = f"{did}: {answer['id']} in {answer['scope']}.{wording.listed(answer['notices'])}"
@@ -205,6 +207,19 @@ def close_loop(
     task does the same."""
     services.close(actor=actor, memory=writable_memory_for(actor, id), reason=reason, evidence=evidence)
     return _retired(actor, id, "Closed")
+
+
+def reanchor(
+    actor: Actor,
+    id: Id,
+    anchors: Annotated[list[UUID] | None, Field(description="Ids of anchors; all if left out.", max_length=20)] = None,
+    reason: Reason = "",
+) -> Said:
+    """Say that a memory still holds for the code it names, as that code is now on the server. It ranks as before the
+    change; the former anchors stay in its history."""
+    services.reanchor(actor=actor, memory=writable_memory_for(actor, id), anchors=anchors, reason=reason)
+    answer = read_from(actor, id)
+    return Said(answer, wording.memories("Noted: it holds for the code as it is now.", [answer]))
 
 
 def _retired(actor: Actor, id: str, did: str) -> Said:

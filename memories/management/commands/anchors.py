@@ -30,7 +30,9 @@ class Command(BaseCommand):
         parser.add_argument("--repo", required=True, metavar="PATH", help="The working tree.")
         parser.add_argument("--since", required=True, metavar="REVISION", help="The commit before the change.")
         parser.add_argument(
-            "--name", default="", help="What the repository is registered as, where PATH is another checkout of it."
+            "--repo-name",
+            default="",
+            help="What it is registered as, where PATH is another checkout of it.",
         )
         parser.add_argument("--user", help="Whose memories, of all the person may read.")
         parser.add_argument("--json", action="store_true", help="Write JSON instead.")
@@ -41,7 +43,7 @@ class Command(BaseCommand):
                 actor=actor_called(options["user"]),
                 folder=options["repo"],
                 since=options["since"],
-                named=options["name"],
+                named=options["repo_name"],
             )
         except ZeroMemoryError as error:
             raise CommandError(error.message, returncode=TROUBLE) from error

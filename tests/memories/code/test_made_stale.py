@@ -167,12 +167,12 @@ def test_another_worktree_is_known_for_what_it_is_and_a_clone_is_named(scope, tr
     anchored(scope)
     git(tree, "worktree", "add", "-q", "-b", "branch", str(tmp_path / "branch"))
     git(tmp_path, "clone", "-q", str(tree), "clone")
-    for copy, named in ((tmp_path / "branch", ()), (tmp_path / "clone", ("--name", "SHOP"))):
+    for copy, named in ((tmp_path / "branch", ()), (tmp_path / "clone", ("--repo-name", "SHOP"))):
         write(copy, {"rank.py": REWRITTEN})
         assert checked(copy, *named)[0] == 1
     assert checked(tree)[0] == 0
     assert "No repository is registered at" in refused(tmp_path / "clone")
-    assert "Registered are shop." in refused(tmp_path / "clone", "--name", "other")
+    assert "Registered are shop." in refused(tmp_path / "clone", "--repo-name", "other")
 
 
 def test_what_is_wrong_is_said_with_what_to_do(scope, tree, tmp_path, monkeypatch):
@@ -190,4 +190,4 @@ def test_nobody_is_told_of_what_they_may_not_read(scope, tree):
     write(tree, {"rank.py": REWRITTEN})
     other = make_scope().owner
     assert "No repository is registered" in refused(tree, "--user", other.username)
-    assert "no anchor names one" in refused(tree, "--user", other.username, "--name", "shop")
+    assert "no anchor names one" in refused(tree, "--user", other.username, "--repo-name", "shop")

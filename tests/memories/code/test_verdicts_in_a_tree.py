@@ -226,7 +226,7 @@ def test_what_the_caller_sees_goes_before_what_stands_here_and_is_not_kept(memor
     assert now(memory, seen=dict([seen_as("shop", "rank.py", "relevance")])).verdict == "gone"
     fingerprint = Anchor.objects.get().exact
     same = dict([seen_as("shop", "rank.py", "relevance", fingerprint=fingerprint)])
-    assert now(memory, seen=same).verdict == "cosmetic"
+    assert now(memory, seen=same).verdict == "unchanged"
 
 
 def test_what_can_be_no_fingerprint_is_refused_and_one_of_another_method_says_nothing(memory):

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from memories.access import Actor, actor_for_user
-from memories.errors import Forbidden
+from memories.checkout import Checkout, Unreadable
+from memories.errors import Forbidden, ZeroMemoryError
 from memories.guard import secret_in
 from memories.models import User
 from memories.services import people, tokens
 from memories.set_up import VARIABLE
+from memories.which_repository import name_of
 
 
 class Command(BaseCommand):
@@ -27,14 +31,22 @@ class Command(BaseCommand):
             help=f"for whom it acts where {VARIABLE} holds no token (default: %(default)s)",
         )
 
-    def handle(self, *args: Any, agent: str, user: str, **options: Any) -> None:
+        parser.add_argument(
+            "--repo", default="", metavar="PATH", help="A working tree: anchors to its code are judged by what it says."
+        )
+        parser.add_argument(
+            "--repo-name", default="", help="What anchors call it, where it is not registered at PATH (as: shop)."
+        )
+
+    def handle(self, *args: Any, agent: str, user: str, repo: str, repo_name: str, **options: Any) -> None:
         secret = os.environ.get(VARIABLE, "")
         self._refuse(secret, user, agent)
+        checkouts = _checkouts(repo, repo_name, lambda: _acting(secret, user, agent))
         from zeromemory.mcp.calling import act_as
         from zeromemory.mcp.server import build
         from zeromemory.mcp.standard_input import serve
 
-        act_as(lambda: _with_token(secret, agent) if secret else _of_person(user, agent))
+        act_as(lambda: replace(_acting(secret, user, agent), checkouts=checkouts))
         serve(build())
 
     def _refuse(self, secret: str, user: str, agent: str) -> None:
@@ -44,6 +56,22 @@ class Command(BaseCommand):
             raise CommandError(f"{VARIABLE} holds no valid token. Create one on the Tokens page.")
         if not secret and not User.objects.filter(username=user, is_active=True).exists():
             raise CommandError(f"There is no active user {user!r}. Name one with --user, or put a token in {VARIABLE}.")
+
+
+def _checkouts(folder: str, name: str, acting: Callable[[], Actor]) -> dict[str, str]:
+    """Where the code of a repository stands beside the client."""
+    if not folder:
+        return {}
+    tree = Checkout(folder)
+    try:
+        real = str(tree.real_root)
+        return {(name or name_of(tree, acting())).lower(): real}
+    except (Unreadable, ZeroMemoryError) as problem:
+        raise CommandError(f"--repo {folder}: {problem}") from problem
+
+
+def _acting(secret: str, user: str, agent: str) -> Actor:
+    return _with_token(secret, agent) if secret else _of_person(user, agent)
 
 
 def _with_token(secret: str, agent: str) -> Actor:

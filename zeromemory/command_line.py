@@ -1,0 +1,56 @@
+"""The commands, as ``manage.py NAME``, ``python -m zeromemory NAME`` and ``zeromemory NAME``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Final
+
+ANSWERS_WITH_1: Final = {"anchors"}  # commands that say something by 1, so trouble is 2
+
+
+def main() -> None:
+    if sys.argv[1:2] == ["fingerprint"]:  # runs beside code, where no instance has its data
+        from memories.fingerprinting import from_command_line
+
+        sys.exit(from_command_line(sys.argv[2:]))
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "zeromemory.settings")
+    from django.core.exceptions import ImproperlyConfigured
+    from django.core.management import execute_from_command_line
+
+    from zeromemory import embedded
+
+    try:
+        _read_settings(embedded.is_needed_for(sys.argv))
+        with embedded.database_for(sys.argv):
+            try:
+                execute_from_command_line(sys.argv)
+            finally:
+                _close_connections()
+    except (ImproperlyConfigured, embedded.EmbeddedPostgresError) as error:
+        sys.stderr.write(f"{error}\n")
+        sys.exit(2 if ANSWERS_WITH_1.intersection(sys.argv[1:2]) else 1)
+
+
+def _close_connections() -> None:
+    """Before the server stops: the pool's threads would otherwise keep trying to reconnect."""
+    from django.db import connections
+    from django.db.backends.postgresql.base import DatabaseWrapper
+
+    for connection in connections.all(initialized_only=True):
+        connection.close()
+        if isinstance(connection, DatabaseWrapper):
+            connection.close_pool()
+
+
+def _read_settings(embedded_is_needed: bool) -> None:
+    """Fail on a bad setting before anything is started. The embedded server's address is known before it runs."""
+    from django.conf import settings
+
+    from zeromemory import embedded
+
+    if embedded_is_needed:
+        os.environ["DATABASE_URL"] = embedded.url(embedded.folder())
+    _ = settings.SECRET_KEY
+    if embedded_is_needed:
+        del os.environ["DATABASE_URL"]
