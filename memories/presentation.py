@@ -57,6 +57,7 @@ ACTION_WORDS: Final = {
     "propose": "proposed as drafts",
     "prune": "deleted for good",
     "propose_rule": "proposed",
+    "put_anchors_back": "anchored to the code as it was",
     "reanchor": "said to hold for the code as it is",
     "register_repository": "registered the repository",
     "change_repository": "changed the repository",

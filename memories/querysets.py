@@ -79,3 +79,15 @@ class RepositoryQuerySet(models.QuerySet):
     def visible_to(self, actor: Actor) -> Self:
         """Of whoever owns it or may read one of its scopes. Its path is for staff alone."""
         return self.filter(Q(owner=actor.user) | Q(scopes__in=actor.readable)).distinct()
+
+
+class CodeLookQuerySet(models.QuerySet):
+    def visible_to(self, actor: Actor) -> Self:
+        return self.filter(scope__in=actor.readable)
+
+    def asking(self) -> Self:
+        """Those that found more at once than anybody is asked about unasked."""
+        return self.filter(held__gt=0)
+
+    def told(self) -> Self:
+        return self.select_related("scope").order_by("repository", "scope__slug")

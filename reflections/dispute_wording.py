@@ -14,6 +14,7 @@ _DONE: Final = {
     "upheld": "upheld the memory",
     "refiled": "filed the memory as another kind",
     "swept": "closed this, because one side was gone",
+    "passed": "closed this, because the code is back",
 }
 
 

@@ -26,6 +26,7 @@ from reflections.services.asking import BudgetSpent
 from reflections.services.progress import CancelledError, Progress, TakenOverError, beat, heard_of
 from reflections.services.runs import Started
 from reflections.steps import (
+    code_changes,
     entity_merge,
     external_reverification,
     kind_audit,
@@ -99,6 +100,14 @@ STEPS: Final[dict[str, Step]] = {
             "the state of disputes; never a memory",
             stale_sweep.work,
             stale_sweep.survey,
+        ),
+        Step(
+            "code_changes",
+            "Read the code that memories are about",
+            "Finds memories whose code changed or is gone, and items of the inbox whose code is back.",
+            "the state of disputes; opens disputes; never a memory",
+            code_changes.work,
+            code_changes.survey,
         ),
         Step(
             "rule_candidates",

@@ -55,6 +55,7 @@ HYGIENE_LIMITS: Final = Limits(
         "reexamine_rows": Number(1, 100, whole=True),
         "suspect_reports": Number(1, 1000, whole=True),
         "suspect_days": Number(1, 3650, whole=True),
+        "code_share": _SHARE,
         "rule_sessions": Number(1, 1000, whole=True),
         "rule_days": Number(1, 3650, whole=True),
         "rule_settled_days": Number(0, 3650, whole=True),

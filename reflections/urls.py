@@ -1,6 +1,6 @@
 from django.urls import URLPattern, path
 
-from reflections import briefing_views, rule_views, run_views, views
+from reflections import briefing_views, code_views, rule_views, run_views, views
 from reflections.inbox import bulk_views
 from reflections.inbox import views as inbox_views
 
@@ -8,6 +8,7 @@ urlpatterns: list[URLPattern] = [
     path("inbox/", inbox_views.inbox, name="inbox"),
     path("inbox/bulk/", bulk_views.inbox_bulk, name="inbox_bulk"),
     path("inbox/<slug:source>/<uuid:item_id>/<slug:action>/", inbox_views.inbox_act, name="inbox_act"),
+    path("repositories/<str:repository>/ask/", code_views.code_ask, name="code_ask"),
     path("memories/<uuid:memory_id>/challenge/", inbox_views.memory_challenge, name="memory_challenge"),
     path("briefing/", briefing_views.briefing_page, name="briefing_page"),
     path("reflections/", views.reflection_list, name="reflection_list"),

@@ -1,7 +1,7 @@
 from memories.models.activity import RecallActivity
 from memories.models.audit import AuditEntry
 from memories.models.briefings import BriefingConfig
-from memories.models.code import Anchor, CodeConfig, Repository
+from memories.models.code import Anchor, CodeConfig, CodeLook, Repository
 from memories.models.config import ConfigVersion, FusionConfig, FusionWeights, RankingConfig, ReinforcementConfig
 from memories.models.embedders import EmbedderChange
 from memories.models.graph import Entity, Link, MemoryEntity
@@ -21,6 +21,7 @@ __all__ = [
     "AuditEntry",
     "BriefingConfig",
     "CodeConfig",
+    "CodeLook",
     "ConfigVersion",
     "EmbedderChange",
     "Embedding",

@@ -1,13 +1,13 @@
 from django.conf import settings
 from django.core.validators import RegexValidator
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 from django.db.models.functions import Lower
 
 from memories.models.config import SingleRow
 from memories.models.memory import Memory, new_id
 from memories.models.scopes import Scope
-from memories.querysets import RepositoryQuerySet
+from memories.querysets import CodeLookQuerySet, RepositoryQuerySet
 
 NAME = RegexValidator(r"^[\w][\w.-]{0,79}\Z", "Use letters, digits, dots, dashes and underscores.")
 
@@ -89,6 +89,38 @@ class Anchor(models.Model):
 
     def __str__(self) -> str:
         return f"{self.repository}:{self.path}" + (f"#{self.symbol}" if self.symbol else "")
+
+
+class CodeLook(models.Model):
+    """What the last look of the hygiene cycle found of a repository's anchors in a scope, to be counted and told of. No
+    verdict is taken from it: that is found anew each time.
+
+    ``verdicts`` counts the anchors by verdict, those that the time did not suffice for as ``unread``. ``memories`` are
+    those whose code could be read, ``stale`` those of them whose code changed or is gone, ``held`` those of which
+    nobody is asked until a person says so.
+    """
+
+    scope = models.ForeignKey(Scope, on_delete=models.CASCADE, related_name="+")
+    repository = models.CharField(max_length=80)
+    at = models.DateTimeField()
+    verdicts = models.JSONField(default=dict)
+    memories = models.PositiveIntegerField(default=0)
+    stale = models.PositiveIntegerField(default=0)
+    held = models.PositiveIntegerField(default=0)
+
+    objects = CodeLookQuerySet.as_manager()
+
+    class Meta:
+        db_table = "code_look"
+        constraints = [
+            models.UniqueConstraint("scope", Lower("repository"), name="code_look_once"),
+            models.CheckConstraint(
+                condition=Q(stale__lte=F("memories"), held__lte=F("stale")), name="code_look_counts_add_up"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.repository}, {self.at:%Y-%m-%d}"
 
 
 class CodeConfig(SingleRow):

@@ -17,7 +17,7 @@ from memories.code.again import fingerprinted_again
 from memories.code.grammars import TEXT, language_of
 from memories.code.naming import plain
 from memories.code.symbols import Source, Symbol
-from memories.code.verdicts import Place
+from memories.code.verdicts import DEMOTING, Place, Verdict
 from memories.errors import Conflict, NotFound, ValidationFailed
 from memories.guard import masked
 from memories.models import Anchor, Memory, Repository, Scope
@@ -226,18 +226,62 @@ def reanchor(
     anew = _each_place_once([_anew(now, looking) for now in looking.at(former)])
     with writing():
         memory = _locked_live(actor, memory)
-        why = f"{STILL_HOLDS}: {reason}" if reason else STILL_HOLDS
-        retired = Anchor.objects.filter(pk__in=[anchor.pk for anchor in former], retired_at=None).update(
-            retired_at=timezone.now(), retired_actor=actor.label[:200], retired_reason=why[:2000]
-        )
-        if retired != len(former):
-            raise Conflict("Somebody else said so at the same moment. Look at the memory again.")
-        attach(actor=actor, memory=memory, anchors=anew)
-        stamp(actor=actor, memory=memory, note="Looked at beside its code")
-        audit.record(
-            actor=actor, action="reanchor", subject=memory, scope=memory.scope, reason=reason, anchors=len(anew)
-        )
+        put_in_place(actor=actor, memory=memory, former=former, anew=anew, reason=reason)
     return Looking().at(anchors_of([memory.pk])[memory.pk])
+
+
+def put_in_place(
+    *, actor: Actor, memory: Memory, former: Sequence[Anchor], anew: Sequence[Anchor], reason: str
+) -> None:
+    """*anew* in the place of *former*, inside the caller's transaction, which holds the memory."""
+    why = f"{STILL_HOLDS}: {reason}" if reason else STILL_HOLDS
+    _give_up(actor, [anchor.pk for anchor in former], why)
+    attach(actor=actor, memory=memory, anchors=anew)
+    stamp(actor=actor, memory=memory, note="Looked at beside its code")
+    audit.record(actor=actor, action="reanchor", subject=memory, scope=memory.scope, reason=reason, anchors=len(anew))
+
+
+def _give_up(actor: Actor, ids: Collection[UUID], why: str) -> None:
+    given_up = Anchor.objects.filter(pk__in=ids, retired_at=None).update(
+        retired_at=timezone.now(), retired_actor=actor.label[:200], retired_reason=why[:2000]
+    )
+    if given_up != len(ids):
+        raise Conflict("The anchors of this memory were changed at the same moment or since. Look at it again.")
+
+
+@dataclass(frozen=True, slots=True)
+class Renewal:
+    """The anchors of a memory whose code says something else, and those that take their place: none for code that is
+    gone."""
+
+    former: tuple[Anchor, ...] = ()
+    anew: tuple[Anchor, ...] = ()
+
+
+def renewal_of(memory: Memory) -> Renewal:
+    """How *memory* would hold for the code as it is now; nothing is written, and no lock is held.
+
+    Raises Conflict where code of it cannot be read: nobody knows then what it would hold for.
+    """
+    looking = Looking(search_seconds=SEARCH_SECONDS)
+    nows = looking.at(anchors_of([memory.pk]).get(memory.pk, []))
+    if unread := next((now for now in nows if now.verdict == Verdict.UNKNOWN), None):
+        raise Conflict(f"{unread.anchor} cannot be read at the moment: {unread.judged.detail} Look again later.")
+    stale = [now for now in nows if now.verdict in DEMOTING]
+    anew = [_anew(now, looking) for now in stale if now.verdict != Verdict.GONE]
+    return Renewal(tuple(now.anchor for now in stale), tuple(_each_place_once(anew)))
+
+
+def put_back(*, actor: Actor, memory: Memory, former: Collection[UUID], anew: Collection[UUID], reason: str) -> None:
+    """Undo ``put_in_place``, inside the caller's transaction, which holds the memory. Raises Conflict where the anchors
+    are no longer as it left them."""
+    _give_up(actor, anew, reason)
+    rows = list(Anchor.objects.filter(pk__in=former, memory=memory, retired_at__isnull=False))
+    there = {spot_of(each) for each in anchors_of([memory.pk]).get(memory.pk, [])}
+    if len(rows) != len(former) or any(spot_of(row) in there for row in rows):
+        raise Conflict("The anchors of this memory were changed since, so the decision stands.")
+    Anchor.objects.filter(pk__in=former).update(retired_at=None, retired_actor="", retired_reason="")
+    audit.record(actor=actor, action="put_anchors_back", subject=memory, scope=memory.scope, reason=reason)
 
 
 def _locked_live(actor: Actor, memory: Memory) -> Memory:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 from typing import Any, Final
 
@@ -11,20 +12,19 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
 from memories.access import actor_for_request, writable_memory_for
-from memories.anchored import text_now, text_then
 from memories.anchors import AnchorNow, Looking
 from memories.checkout import Checkout
-from memories.code.verdicts import Verdict
-from memories.differences import line_difference
+from memories.code.verdicts import DEMOTING, Verdict
+from memories.commits import SECONDS as COMMIT_SECONDS
+from memories.commits import differs_at
 from memories.errors import ZeroMemoryError
-from memories.guard import masked
 from memories.models import Anchor, Memory
 from memories.services import reanchor
+from memories.then_and_now import difference_of
 from memories.verdict_words import SENTENCES, badge_of
 
 SECONDS: Final = 5.0
 _TAKEN_ANEW: Final = {Verdict.CHANGED, Verdict.MOVED, Verdict.RENAMED}
-_DATED: Final = {Verdict.CHANGED, Verdict.GONE}
 
 
 def code_of(memory: Memory) -> dict[str, Any]:
@@ -32,39 +32,32 @@ def code_of(memory: Memory) -> dict[str, Any]:
     anchors = list(Anchor.objects.filter(memory=memory).order_by("created_at", "pk"))
     looking = Looking()
     in_force = [anchor for anchor in anchors if anchor.retired_at is None]
+    nows = looking.at(in_force, seconds=SECONDS)
+    until = time.monotonic() + COMMIT_SECONDS
     return {
-        "anchors": [_shown(now, looking) for now in looking.at(in_force, seconds=SECONDS)],
+        "anchors": [_shown(now, looking, until) for now in nows],
         "former": [anchor for anchor in reversed(anchors) if anchor.retired_at],
     }
 
 
-def _shown(now: AnchorNow, looking: Looking) -> dict[str, Any]:
+def _shown(now: AnchorNow, looking: Looking, until: float) -> dict[str, Any]:
     tree = looking.tree_of(now.anchor)
     return {
         "anchor": now.anchor,
+        "verdict": now.verdict,
         "badge": badge_of(now.verdict),
         "words": SENTENCES[now.verdict],
         "detail": now.judged.detail,
-        "commit": _commit(now, tree) if tree and now.verdict in _DATED else "",
+        "commit": _commit(now, tree, until) if tree and now.verdict in DEMOTING else "",
         "may_be_taken_anew": now.verdict in _TAKEN_ANEW,
         "elsewhere": now.judged.place,
-        "diff": _diff(now, tree),
+        "diff": difference_of(now, tree),
     }
 
 
-def _diff(now: AnchorNow, tree: Checkout | None) -> list[dict[str, str]]:
-    """By lines, without the secrets in them; nothing where the text is the same or could not be read."""
-    if tree is None or now.verdict in {Verdict.UNCHANGED, Verdict.UNKNOWN, Verdict.AMBIGUOUS}:
-        return []
-    return line_difference(text_then(now.anchor), masked(text_now(now, tree)))
-
-
-def _commit(now: AnchorNow, tree: Checkout) -> str:
-    """The newest commit that touched the file: its hash, day and subject; empty where git knows none."""
-    told = tree.git(
-        "--literal-pathspecs", "log", "-1", "--no-show-signature", "--format=%h, %as: %s", "--", now.anchor.path
-    )
-    return (told or "").strip()
+def _commit(now: AnchorNow, tree: Checkout, until: float) -> str:
+    left = until - time.monotonic()
+    return differs_at(now.anchor, tree, seconds=left) if left > 0 else ""
 
 
 @require_POST

@@ -15,7 +15,7 @@ from memories.anchored import Hanging, hanging_on, memories_of
 from memories.anchors import AnchorNow
 from memories.errors import ValidationFailed, ZeroMemoryError
 from memories.forms import RepositoryForm
-from memories.models import Repository
+from memories.models import CodeLook, Repository
 from memories.presentation import scope_names
 from memories.services import repositories as services
 from memories.verdict_words import badge_of, tally
@@ -108,11 +108,19 @@ def _page(
         "sought": sought,
         "narrowed": any(sought.values()),
         "files": _files(hanging.looked_at, actor),
+        **_held(actor, repository),
         "staff": actor.user.is_staff,
         "form": form or _change_form(actor, repository),
         **summary,
     }
     return render(request, "memories/repository.html", context, status=422 if form else 200)
+
+
+def _held(actor: Actor, repository: Repository) -> dict[str, Any]:
+    """What changed at once, of which nobody is asked until somebody says so here."""
+    rows = CodeLook.objects.visible_to(actor).asking().filter(repository__iexact=repository.name)
+    held = list(rows.told())
+    return {"held": held, "may_ask": any(look.scope_id in actor.writable for look in held)}
 
 
 def _change_form(actor: Actor, repository: Repository, sent: Any = None) -> RepositoryForm:

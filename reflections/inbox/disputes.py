@@ -11,6 +11,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Coalesce, Left
 
 from memories.access import Actor
+from memories.errors import Conflict
 from reflections.access import dispute_for
 from reflections.forms import SnoozeForm
 from reflections.inbox import correcting, evidence
@@ -22,6 +23,7 @@ from reflections.models import Dispute
 from reflections.querysets import DisputeQuerySet
 from reflections.querysets.disputes import in_status
 from reflections.services import disputes as services
+from reflections.services.code_changes import close_back
 from reflections.wording import day
 
 TITLE, REASON = 240, 200  # characters a line of the list may need
@@ -46,6 +48,12 @@ def _settle(resolution: str) -> Act:
 def _correct(actor: Actor, row: Dispute, version: int, asked: Mapping[str, Any]) -> str:
     correcting.correct(actor=actor, dispute=row, version=version, text=asked["text"], seen=asked["seen"])
     return "Corrected: a new version is written, and the doubt is settled."
+
+
+def _passed(actor: Actor, row: Dispute, version: int, _asked: Mapping[str, Any]) -> str:
+    if close_back(actor=actor, dispute=row, version=version) is None:
+        raise Conflict("The code is not back, so this waits. Look at what it says now.")
+    return "Closed: the code is back."
 
 
 def _snooze(actor: Actor, row: Dispute, version: int, asked: Mapping[str, Any]) -> str:
@@ -96,6 +104,7 @@ class DisputeSource(Source):
     acts = {
         **{name: _settle(name) for name in services.RESOLUTIONS},
         "correct": _correct,
+        "passed": _passed,
         "snooze": _snooze,
         "undo": _undo,
     }

@@ -19,6 +19,7 @@ from memories.views.detail import TIE_WORDS
 from memories.views.verifying import address_in
 from reflections import configuration
 from reflections.forms import SnoozeForm
+from reflections.inbox.code_evidence import code_beside
 from reflections.inbox.forms import CorrectForm, MergeForm, SettleForm
 from reflections.inbox.wording import (
     DONE,
@@ -29,6 +30,7 @@ from reflections.inbox.wording import (
     proposal,
     settles,
     side_word,
+    upholds,
     will,
 )
 from reflections.models import Candidate, Dispute
@@ -73,13 +75,14 @@ def of_draft(actor: Actor, row: Candidate, query: str, bad: Bad) -> dict[str, An
 def of_dispute(actor: Actor, row: Dispute, query: str, bad: Bad) -> dict[str, Any]:
     sides = [_side(actor, row, side) for side in row.sides]
     _compare(sides)
-    source = _page_of(row)
+    source, code = _page_of(row), code_beside(row)
     return {
         "row": row,
         "question": QUESTIONS[row.type],
         "reason": row.rationale or f"{REASONS[row.type]}.",
         "reports": in_words(row.reports),
-        "quoted": "" if source else row.evidence if row.is_challenge or not row.reports else "",
+        "quoted": "" if source or code.get("anchors") else row.evidence if row.is_challenge or not row.reports else "",
+        "code": code,
         "source": source,
         "undo_label": undo_label(row.status),
         "found": _found(row),
@@ -91,7 +94,9 @@ def of_dispute(actor: Actor, row: Dispute, query: str, bad: Bad) -> dict[str, An
         "outcome": DONE[row.resolution],
         "may_decide": row.scope_id in actor.writable,
         "urls": urls_of("dispute", row, query, ("keep_both", "uphold", "merge", "correct", "snooze", "undo")),
-        "settles": None if row.is_pair else _settles(row, query),
+        "settles": None if row.is_pair else _settles(row, query, is_back=bool(code.get("is_back"))),
+        "corrects": "Rewrite it" if row.type == Dispute.Type.CODE_CHANGED else "Correct it",
+        "upholds": upholds(row, is_gone=bool(code.get("is_gone"))),
         "proposed": _proposed(row, query),
         "snooze_day": day(timezone.now() + timedelta(days=configuration.current().snooze_days)),
         "forms": _forms(row, bad),
@@ -239,8 +244,8 @@ def _proposed(row: Dispute, query: str) -> dict[str, Any] | None:
     return _choice(row, *proposed, query) if proposed else None
 
 
-def _settles(row: Dispute, query: str) -> dict[str, str]:
-    resolution, label = settles(row)
+def _settles(row: Dispute, query: str, *, is_back: bool) -> dict[str, str]:
+    resolution, label = ("passed", "Close it: the code is back") if is_back else settles(row)
     return {"url": _url("dispute", row, resolution, query), "label": label}
 
 

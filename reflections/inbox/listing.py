@@ -20,7 +20,6 @@ from memories.moments import is_within_reach
 from memories.presentation import scope_names
 from reflections.inbox.registry import DECIDED, SNOOZED, TABS, WAITING, Entry, Item, Source
 from reflections.inbox.sources import all_sources
-from reflections.inbox.wording import UNOPENED
 
 PAGE: Final = 50
 MOST_AT_ONCE: Final = 200  # items of one bulk act, each a transaction of its own, within one request
@@ -162,7 +161,6 @@ class Listing:
             }
             for value, (counted, label) in values.items()
         ]
-        options = [option for value, option in zip(values, options, strict=True) if _is_offered(value, option)]
         return {"name": name, "options": [every | {"count": self.count(**{facet: None})}, *options]}
 
     def tabs(self) -> list[dict[str, Any]]:
@@ -225,10 +223,6 @@ class Listing:
             "order": self.order if self.order != "oldest" else "",
         }
         return {name: value for name, value in asked.items() if value}
-
-
-def _is_offered(value: str, option: Mapping[str, Any]) -> bool:
-    return value not in UNOPENED or bool(option["count"]) or bool(option["selected"])
 
 
 def listing_of(actor: Actor, query: Mapping[str, str]) -> Listing:

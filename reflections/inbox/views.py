@@ -15,6 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from memories.access import actor_for_request, memory_for, readable_scopes
 from memories.errors import Conflict, PayloadTooLarge, ValidationFailed, ZeroMemoryError
+from memories.models import CodeLook
 from memories.presentation import scope_names
 from memories.views.fragments import is_fragment
 from memories.views.sent import version_on_screen
@@ -46,7 +47,7 @@ def _part(request: HttpRequest, listing: Listing, asked: Item | None) -> HttpRes
 
 
 def _page(request: HttpRequest, listing: Listing, asked: Item | None, status: int = 200, **beside: Any) -> HttpResponse:
-    context = _counts(listing) | _rows(listing)
+    context = _counts(listing) | _rows(listing) | {"held": CodeLook.objects.visible_to(listing.actor).asking().told()}
     first = context["rows"][0]["item"] if context["rows"] else None
     context |= _evidence(listing, asked or first, **beside)
     return render(request, "inbox/inbox.html", context, status=status)

@@ -19,7 +19,6 @@ _SHORT: Final = {
     "code_changed": "Code changed",
 }
 TYPES: Final = {type: _SHORT.get(type, label) for type, label in DisputeType.choices}
-UNOPENED: Final = frozenset({"code_changed"})  # no scanner opens these yet
 QUESTIONS: Final = {
     "duplicate": "Do these two say the same?",
     "supersedes": "Does one of these replace the other?",
@@ -54,6 +53,7 @@ DONE: Final = {
     "refiled": "Filed as another kind",
     "upheld": "Upheld: the doubt is dismissed",
     "swept": "Closed: a side was gone",
+    "passed": "Closed by itself: the code is back",
     "approved": "Approved: written as a memory",
     "promoted": "Promoted to a standing rule",
     "revoked": "Revoked: no rule any more",
@@ -97,6 +97,15 @@ def settles(dispute: Dispute) -> tuple[str, str]:
     if dispute.type == "loop_done":
         return "retire", "Close it; it can be restored"
     return "retire", "Retire it; it can be restored"
+
+
+def upholds(dispute: Dispute, *, is_gone: bool) -> str:
+    """Of one memory, what the button says that lets it stay; of code that is gone there is nothing to take anew."""
+    if dispute.type != "code_changed":
+        return "Uphold it: it stays as it is"
+    if is_gone:
+        return "Still holds, without the code that is gone"
+    return "Still holds for the code as it is now"
 
 
 def found_by(dispute: Dispute) -> str:

@@ -86,6 +86,11 @@ class HygieneConfig(SingleRow):
         default=2, help_text="Stale suspects: reports that a memory misled, one a session."
     )
     suspect_days = models.PositiveSmallIntegerField(default=90, help_text="Stale suspects: within so many days.")
+    code_share = models.FloatField(
+        default=0.20,
+        db_default=0.20,
+        help_text="Changed code: above this share of a repository's anchored memories a person is asked first.",
+    )
     rule_sessions = models.PositiveSmallIntegerField(
         default=3, help_text="Rule candidates: sessions that found a memory useful."
     )
@@ -111,7 +116,8 @@ class HygieneConfig(SingleRow):
                 & Q(provisional_confidence__gte=0, provisional_confidence__lte=1)
                 & Q(loop_ask_confidence__gte=0, loop_ask_confidence__lte=1)
                 & Q(loop_confidence__gte=0, loop_confidence__lte=1)
-                & Q(kind_confidence__gte=0, kind_confidence__lte=1),
+                & Q(kind_confidence__gte=0, kind_confidence__lte=1)
+                & Q(code_share__gte=0, code_share__lte=1),
                 name="hygiene_config_shares_in_unit",
             ),
         ]

@@ -47,6 +47,7 @@ class Dispute(models.Model):
         UPHELD = "upheld", "Upheld"
         REFILED = "refiled", "Filed as another kind"
         SWEPT = "swept", "Swept: a side was gone"
+        PASSED = "passed", "Closed by itself: the code is back"
 
     Type = DisputeType
 
@@ -114,6 +115,12 @@ class Dispute(models.Model):
         blank=True,
         help_text="To undo by: [{memory, at, updated_at}] retired, or [{memory, version, updated_at}] refiled.",
     )
+    reanchored = models.JSONField(
+        default=dict,
+        db_default={},
+        blank=True,
+        help_text="To undo by: {former, anew}, the anchors that an upheld memory gave up, and the new ones.",
+    )
     former_kind = models.CharField(
         max_length=16, choices=Kind, blank=True, default="", db_default="", help_text="Before the decision refiled it."
     )
@@ -170,6 +177,7 @@ class Dispute(models.Model):
                     resolution__in=["kept_both", "forgot", "superseded", "merged", "retired", "refiled"],
                 )
                 | Q(status="dismissed", resolution__in=["upheld", "swept"])
+                | Q(status="dismissed", resolution="passed", type="code_changed")
                 | Q(status__in=OPEN, resolution="", winner__isnull=True, merged__isnull=True),
                 name="dispute_resolution_of_status",
             ),

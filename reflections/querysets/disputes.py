@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 # A duplicate is not doubted, and of an unjudged pair nobody knows yet whether there is anything to doubt.
 DOUBTS: Final = ("challenged", "stale_suspect", "outdated", "code_changed", "contradiction", "supersedes")
+# What became of code is read anew at each recall: an item about it would still doubt what a revert has brought back.
+SAID_AT_RECALL: Final = tuple(type for type in DOUBTS if type != "code_changed")
 STATUSES: Final = ("pending", "snoozed", "resolved", "dismissed")
 
 
@@ -46,8 +48,8 @@ class DisputeQuerySet(models.QuerySet):
         return self.filter(other__isnull=True)
 
     def decided_singles(self) -> Self:
-        """About one memory, and somebody answered. What was swept nobody did."""
-        return self.singles().filter(status__in=["resolved", "dismissed"]).exclude(resolution="swept")
+        """About one memory, and somebody answered. What was swept or passed nobody did."""
+        return self.singles().filter(status__in=["resolved", "dismissed"]).exclude(resolution__in=["swept", "passed"])
 
     def with_dead_side(self) -> Self:
         """About something that was retired meanwhile, so that nothing is left to settle."""
@@ -65,8 +67,8 @@ class DisputeQuerySet(models.QuerySet):
         return set(rows.order_by().values_list("low", "high"))
 
     def doubted_among(self, ids: Collection[UUID]) -> dict[UUID, UUID]:
-        """For each memory in doubt, the oldest unsettled dispute about it; one query."""
-        rows = self.unsettled().filter(Q(subject__in=ids) | Q(other__in=ids), type__in=DOUBTS)
+        """For each memory that recall calls doubtful, the oldest unsettled dispute about it; one query."""
+        rows = self.unsettled().filter(Q(subject__in=ids) | Q(other__in=ids), type__in=SAID_AT_RECALL)
         found: dict[UUID, UUID] = {}
         for dispute, *sides in rows.order_by("pk").values_list("pk", "subject_id", "other_id"):
             for side in sides:

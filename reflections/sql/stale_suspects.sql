@@ -31,7 +31,7 @@ decided AS (
     SELECT wording.subject, max(d.decided_at) AS at
     FROM wording
     JOIN dispute d ON d.subject_id = wording.id
-    WHERE d.other_id IS NULL AND d.status IN ('resolved', 'dismissed') AND d.resolution <> 'swept'
+    WHERE d.other_id IS NULL AND d.status IN ('resolved', 'dismissed') AND d.resolution NOT IN ('swept', 'passed')
     GROUP BY wording.subject
 ),
 waiting AS (

@@ -63,6 +63,7 @@ PAGES: dict[str, Callable[[SimpleNamespace], dict[str, Any]]] = {
 SIGNING_IN = {"choose_password", "sign_in", "sign_in_link"}
 # Posted to, answered in another format, or a part of a page.
 WITHOUT_A_SCREEN = {
+    "code_ask",
     "evaluation_csv",
     "embedder_pause",
     "embedder_resume",

@@ -392,6 +392,7 @@ STAYS = {
     "memories.ArchiveSample": "What was measured here.",
     "memories.Repository": "Folders of this machine.",
     "memories.Repository_scopes": "Folders of this machine.",
+    "memories.CodeLook": "What the last look at those folders found; the next one finds it anew.",
     "reflections.FailedCluster": "Counted in the export: they hang on calls of the model.",
     "reflections.FailedCluster_episodes": "See the failed clusters.",
     "reflections.ModelCall": "What this installation spent.",

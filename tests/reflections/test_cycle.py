@@ -41,14 +41,15 @@ def report(run):
     return {step.name: step.state for step in run.steps.all()}
 
 
+NEXT = ["stale_sweep", "code_changes", "rule_candidates"]
 ALWAYS = ["reinforcement_rollup", "stale_suspects", "entity_merge"]  # the last ones, none of which knows a model
 
 
 @pytest.mark.parametrize(
     ("model", "steps"),
     [
-        ("", ["pair_scan", "stale_sweep", "rule_candidates", "reflection", *ALWAYS]),
-        ("openai:tiny", ["stale_sweep", "rule_candidates", *ALWAYS]),
+        ("", ["pair_scan", *NEXT, "reflection", *ALWAYS]),
+        ("openai:tiny", [*NEXT, *ALWAYS]),
     ],
 )
 def test_the_quick_cycle_asks_no_model(cycle, settings, model, steps):

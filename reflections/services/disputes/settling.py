@@ -14,6 +14,7 @@ from memories.errors import Conflict, ValidationFailed
 from memories.looks import is_fast
 from memories.models import Memory
 from memories.services import lifecycle
+from memories.services.anchors import Renewal, put_in_place, renewal_of
 from memories.services.audit import record
 from memories.services.edit import edit
 from memories.services.reinforcement import withdraw_challenge
@@ -39,6 +40,7 @@ class Decision:
     winner: Memory | None
     text: str
     reason: str
+    renewal: Renewal = field(default_factory=Renewal)  # of changed code, as it was read before anything was locked
 
     @property
     def loser(self) -> Memory:
@@ -52,6 +54,7 @@ class Outcome:
     merged: Memory | None = None
     retired: list[dict[str, Any]] = field(default_factory=list)
     former_kind: str = ""
+    reanchored: dict[str, list[str]] = field(default_factory=dict)
 
 
 def resolve(
@@ -71,10 +74,11 @@ def resolve(
     the decision needs is retired.
     """
     _check(resolution, reason)
+    renewal = _renewal(dispute, resolution)
     with writing():
         row = held_open(actor, dispute, version)
         _hold_sides(actor, row)
-        decision = Decision(actor, row, _winner(row, resolution, winner), _text(resolution, text), reason)
+        decision = Decision(actor, row, _winner(row, resolution, winner), _text(resolution, text), reason, renewal)
         outcome = RESOLUTIONS[resolution](decision)
         decide(
             row,
@@ -85,6 +89,7 @@ def resolve(
             merged=outcome.merged,
             retired=outcome.retired,
             former_kind=outcome.former_kind,
+            reanchored=outcome.reanchored,
             reason=reason,
         )
         record(
@@ -149,7 +154,25 @@ def _uphold(decision: Decision) -> Outcome:
         withdraw_challenge(memory=row.subject, at=row.opened_at, user=decision.actor.user)
     if row.type in ABOUT_TRUTH and is_fast(row.subject):
         stamp(actor=decision.actor, memory=row.subject, note=f"Upheld: {row.get_type_display().lower()}")
-    return Outcome(Resolution.UPHELD, status=Status.DISMISSED)
+    return Outcome(Resolution.UPHELD, status=Status.DISMISSED, reanchored=_reanchored(decision))
+
+
+def _renewal(dispute: Dispute, resolution: str) -> Renewal:
+    """Whoever upholds a memory against changed code says that it holds for the code as it is now."""
+    is_asked = dispute.type == Dispute.Type.CODE_CHANGED and dispute.is_open and not dispute.subject.invalidated_at
+    if resolution != "uphold" or not is_asked:
+        return Renewal()
+    return renewal_of(dispute.subject)
+
+
+def _reanchored(decision: Decision) -> dict[str, list[str]]:
+    former, anew = decision.renewal.former, decision.renewal.anew
+    if not former:
+        return {}
+    put_in_place(
+        actor=decision.actor, memory=decision.row.subject, former=former, anew=anew, reason=decision.reason[:1900]
+    )
+    return {"former": [str(anchor.pk) for anchor in former], "anew": [str(anchor.pk) for anchor in anew]}
 
 
 def _retire(decision: Decision) -> Outcome:

@@ -7,6 +7,7 @@ from memories.access import Actor
 from memories.errors import Conflict
 from memories.models import AuditEntry, Memory
 from memories.services import lifecycle
+from memories.services.anchors import put_back
 from memories.services.audit import record
 from memories.services.reinforcement import reinstate_challenge
 from memories.services.writing import locked, writing
@@ -48,6 +49,7 @@ def undo(*, actor: Actor, dispute: Dispute, version: int) -> Dispute:
             merged=None,
             retired=[],
             former_kind="",
+            reanchored={},
             reason="",
         )
         record(actor=actor, action="reopen_dispute", subject=row, scope=row.scope, undone=undone)
@@ -70,6 +72,8 @@ def _give_back(actor: Actor, row: Dispute) -> None:
     for mark in sorted(row.retired, key=lambda mark: str(mark["memory"])):
         give_back = _file_back if row.former_kind else _take_back
         give_back(actor, row, mark, datetime.fromisoformat(mark["updated_at"]))
+    if row.reanchored:
+        put_back(actor=actor, memory=row.subject, reason=UNDONE, **row.reanchored)
     if row.merged:
         lifecycle.forget(actor=actor, memory=row.merged, reason=UNDONE)
 
