@@ -1,6 +1,6 @@
 from celery import shared_task
 
-from reflections import hygiene, judging, services
+from reflections import consolidation, hygiene, judging, services
 from reflections.services import transcripts
 
 
@@ -13,6 +13,11 @@ def reflect(run_id: str) -> None:
 def judge_transcript(transcript_id: str) -> None:
     judging.work_on(transcript_id)
     transcripts.ring_next()
+
+
+@shared_task
+def consolidate(scope_id: int, trigger: str, user_id: int | None = None, label: str = "") -> None:
+    consolidation.work_on(scope_id, trigger, user_id, label)
 
 
 @shared_task

@@ -32,6 +32,7 @@ from memories.sql import load
 BATCH: Final = 2000
 DELETED_AT_ONCE: Final = 500
 SCANNER: Final = "consolidation"
+DROPPED: Final = "A cycle of this scope runs already, so this one was dropped."
 LOST: Final = "Its worker was lost. Another cycle went on from there."
 
 type Summarise = Callable[[RetentionCycle, RetentionRule], int]
@@ -64,19 +65,17 @@ def run_cycle(
         raise Conflict(f"The scope {scope.slug} does not decay: nothing in it loses weight or leaves. Switch it first.")
     with _only_one(scope) as is_mine:
         if not is_mine:
-            return Cycled(None, "A cycle of this scope runs already, so this one was dropped.")
+            return Cycled(None, DROPPED)
         rule, count = RetentionPolicy.of(scope).rule, held(scope).count()
         if not runs(count, rule):
-            return Cycled(
-                None, f"Nothing was done: the scope holds {count:,}; a cycle runs from {rule.threshold:,} on."
-            )
+            return Cycled(None, too_few(count, rule))
         return _worked(_begun(scope, trigger, actor, count, now or timezone.now()), rule, summarise)
 
 
 @contextmanager
 def _only_one(scope: Scope) -> Iterator[bool]:
     """True for one at a time. Held by the connection, so that a killed worker holds it no longer."""
-    name = [f"retention:{scope.pk}"]
+    name = [_lock_of(scope)]
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_lock(hashtextextended(%s, 0))", name)
         (is_mine,) = cursor.fetchone()
@@ -86,6 +85,18 @@ def _only_one(scope: Scope) -> Iterator[bool]:
         if is_mine:
             with connection.cursor() as cursor:
                 cursor.execute("SELECT pg_advisory_unlock(hashtextextended(%s, 0))", name)
+
+
+def is_running(scope: Scope) -> bool:
+    """Whether a cycle of *scope* runs at this moment; one that a killed worker left unfinished does not."""
+    with connection.cursor() as cursor:
+        cursor.execute(load("cycle_running"), {"name": _lock_of(scope)})
+        (found,) = cursor.fetchone()
+    return bool(found)
+
+
+def _lock_of(scope: Scope) -> str:
+    return f"retention:{scope.pk}"
 
 
 def _begun(scope: Scope, trigger: str, actor: Actor | None, count: int, now: datetime) -> RetentionCycle:
@@ -122,6 +133,10 @@ def _end(cycle: RetentionCycle, state: str, note: str) -> None:
         actor=None, label=cycle.actor, action="consolidate", subject=cycle, scope=cycle.scope, decayed=cycle.decayed,
         summarised=cycle.summarised, archived=cycle.archived, deleted=cycle.deleted, trigger=cycle.trigger,
     )  # fmt: skip
+
+
+def too_few(count: int, rule: RetentionRule) -> str:
+    return f"Nothing was done: the scope holds {count:,}; a cycle runs from {rule.threshold:,} on."
 
 
 def told(cycle: RetentionCycle) -> str:
@@ -250,4 +265,17 @@ def preview(scope: Scope, *, rule: RetentionRule | None = None, now: datetime | 
     return falling(scope, rule or RetentionPolicy.of(scope).rule, now or timezone.now())
 
 
-__all__ = ["BATCH", "Cycled", "bring_back", "brought_back_by", "decay", "preview", "prune", "run_cycle", "told"]
+__all__ = [
+    "BATCH",
+    "DROPPED",
+    "Cycled",
+    "bring_back",
+    "brought_back_by",
+    "decay",
+    "is_running",
+    "preview",
+    "prune",
+    "run_cycle",
+    "told",
+    "too_few",
+]
