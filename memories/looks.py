@@ -56,7 +56,7 @@ def stale_days(memories: Iterable[Memory], now: datetime) -> dict[UUID, int | No
 
 
 def _newest_dates(ids: Sequence[UUID], now: datetime) -> dict[UUID, datetime]:
-    checks = Verification.objects.filter(memory__in=ids, at__lte=now)
+    checks = Verification.objects.standing().filter(memory__in=ids, at__lte=now)
     return dict(checks.order_by().values_list("memory").annotate(newest=Max("at")))
 
 
@@ -76,26 +76,27 @@ def is_stale(within: Budgets, now: datetime) -> Q:
     past = Q()
     for kind in FAST_KINDS:
         day = now - timedelta(days=(within.of(kind, is_core=True) or 0) + 1)
-        since = Verification.objects.filter(memory=OuterRef("pk"), at__gt=day, at__lte=now)
+        since = Verification.objects.standing().filter(memory=OuterRef("pk"), at__gt=day, at__lte=now)
         past |= Q(kind=kind, created_at__lte=day) & ~Q(Exists(since))
     return STATES["live"] & Q(scope__slug=CORE) & past
 
 
 def last_look() -> Greatest:
     """The newest check, or the creation of what was never checked."""
-    newest = Verification.objects.filter(memory=OuterRef("pk")).order_by("-at").values("at")[:1]
+    newest = Verification.objects.standing().filter(memory=OuterRef("pk")).order_by("-at").values("at")[:1]
     return Greatest(Coalesce(Subquery(newest), F("created_at")), F("created_at"))
 
 
 def ledger(memory: Memory) -> list[Verification]:
-    """Newest first."""
-    return list(memory.verifications.select_related("user").order_by("-at", "-pk"))
+    """The looks that stand, newest first; the audit trail has those that were taken back."""
+    return list(memory.verifications.standing().select_related("user").order_by("-at", "-pk"))
 
 
 def looked_at(memories: Sequence[Memory], now: datetime) -> list[Looked]:
     """Each of the fast layer with its newest check, in the order given; in two queries. Load them with their scope."""
     ids = [memory.pk for memory in memories]
-    newest = Verification.objects.filter(memory__in=ids).order_by("memory", "-at", "-pk").distinct("memory")
+    standing = Verification.objects.standing().filter(memory__in=ids)
+    newest = standing.order_by("memory", "-at", "-pk").distinct("memory")
     checks, within = {check.memory_id: check for check in newest}, budgets()
     found = []
     for memory in memories:

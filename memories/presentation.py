@@ -80,6 +80,7 @@ ACTION_WORDS: Final = {
     "snooze_dispute": "snoozed",
     "snooze_rule": "snoozed",
     "supersede": "replaced by a newer version",
+    "take_back_check": "took back that it was looked at",
     "take_back_together": "brought back together",
     "undo": "decision undone",
     "unpin": "unpinned",

@@ -26,7 +26,8 @@ _VOICES: Final = {CHALLENGE: 3, DIRECT: 2, LINK: 1, JUDGE: 0}
 @dataclass(frozen=True, slots=True)
 class Signal:
     """``source`` is ``direct``, ``link``, ``judge``, ``challenge``, ``withdrawn`` or ``reinstated``; without a session
-    a signal stands alone. A withdrawal, and what reinstates it, is of the very moment of its challenge."""
+    a signal stands alone. A withdrawal, and what reinstates it, is of the very moment of the misleading reports that it
+    speaks of."""
 
     at: datetime
     source: str
@@ -84,7 +85,7 @@ def outcomes(
 ) -> list[Outcome]:
     """What becomes of each signal, in their order."""
     since = now - timedelta(days=constants.window_days)
-    withdrawn = _withdrawn(signals)
+    withdrawn = withdrawn_moments(signals)
     found = [_alone(signal, since, withdrawn, constants) for signal in signals]
     voices: dict[str, int] = {}
     for place, signal in enumerate(signals):
@@ -100,8 +101,8 @@ def outcomes(
     ]
 
 
-def _withdrawn(signals: Iterable[Signal]) -> set[datetime]:
-    """The moments of the challenges that are withdrawn."""
+def withdrawn_moments(signals: Iterable[Signal]) -> set[datetime]:
+    """The moments whose misleading reports are withdrawn."""
     balance: Counter[datetime] = Counter()
     for signal in signals:
         balance[signal.at] += _WITHDRAWS.get(signal.source, 0)
@@ -111,7 +112,7 @@ def _withdrawn(signals: Iterable[Signal]) -> set[datetime]:
 def _alone(signal: Signal, since: datetime, withdrawn: set[datetime], constants: ReinforcementRule) -> Outcome:
     if signal.at < since:
         return Outcome.LEFT_WINDOW
-    if signal.source == CHALLENGE and signal.at in withdrawn:
+    if (signal.misled or signal.source == CHALLENGE) and signal.at in withdrawn:
         return Outcome.WITHDRAWN
     if not (signal.useful or signal.misled):
         return Outcome.SAYS_NOTHING

@@ -12,8 +12,8 @@ SOURCE_WORDS: Final = {
     LINK: "link of a newer memory",
     JUDGE: "judge's verdict",
     CHALLENGE: "challenge",
-    "withdrawn": "withdrawal of a challenge",
-    "reinstated": "renewal of a challenge",
+    "withdrawn": "withdrawal of a report",
+    "reinstated": "renewal of a report",
 }
 _MOMENT: Final = timedelta(microseconds=1)
 
@@ -42,7 +42,7 @@ def outcome_words(signal: Signal, outcome: Outcome, constants: ReinforcementRule
     if outcome == Outcome.COUNTS:
         return f"counts {signal.confidence:.2f}" if signal.source == JUDGE else "counts 1"
     if outcome == Outcome.SAYS_NOTHING and signal.source in ("withdrawn", "reinstated"):
-        return "speaks of the challenge of that moment"
+        return "speaks of the report of that moment"
     return {
         Outcome.LEFT_WINDOW: f"no longer counts, older than {constants.window_days} days",
         Outcome.WITHDRAWN: "does not count, it was withdrawn",

@@ -25,7 +25,7 @@ heard AS MATERIALIZED (
 said AS MATERIALIZED (
     SELECT s.relevant
     FROM recent s
-    LEFT JOIN withdrawn w ON s.source = 'challenge' AND w.target = s.memory_id AND w.at = s.at
+    LEFT JOIN withdrawn w ON (s.verdict = 2 OR s.source = 'challenge') AND w.target = s.memory_id AND w.at = s.at
     WHERE s.source NOT IN ('withdrawn', 'reinstated')
         AND w.target IS NULL
         AND NOT (s.source = 'judge' AND s.confidence < %(judge_minimum)s)

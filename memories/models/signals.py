@@ -37,9 +37,9 @@ class UsageEvent(models.Model):
         LINK = "link", "Link of a newer memory"
         JUDGE = "judge", "Judge"
         CHALLENGE = "challenge", "Challenge"
-        # About the challenge of the same moment, which then counts no more, and again.
-        WITHDRAWN = "withdrawn", "Challenge withdrawn"
-        REINSTATED = "reinstated", "Challenge reinstated"
+        # About the misleading reports of the same moment, which then count no more, and again.
+        WITHDRAWN = "withdrawn", "Report withdrawn"
+        REINSTATED = "reinstated", "Report reinstated"
 
     memory = models.ForeignKey(Memory, on_delete=models.CASCADE, related_name="usage_events")
     at = models.DateTimeField()

@@ -1,10 +1,21 @@
+from typing import Self
+
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 
 from memories.freshness import MOST_MEMORIES, MOST_SEARCHES
 from memories.models.config import SingleRow
 from memories.models.memory import Memory
+
+
+class VerificationQuerySet(models.QuerySet["Verification"]):
+    def standing(self) -> Self:
+        """The looks that were not taken back."""
+        taken_back = Verification.objects.filter(
+            memory=OuterRef("memory"), at=OuterRef("at"), verdict=Verification.Verdict.TAKEN_BACK
+        )
+        return self.exclude(Exists(taken_back))
 
 
 class Verification(models.Model):
@@ -17,6 +28,8 @@ class Verification(models.Model):
     class Verdict(models.TextChoices):
         CURRENT = "current", "Still true"
         UNVERIFIABLE = "unverifiable", "Cannot be told"
+        # About the line of the same moment, which then is no look any more.
+        TAKEN_BACK = "taken_back", "Taken back"
 
     class Method(models.TextChoices):
         PERSON = "person", "A person"
@@ -36,11 +49,13 @@ class Verification(models.Model):
     confidence = models.FloatField(null=True, blank=True, help_text="Of a model; people and agents give none.")
     model = models.CharField(max_length=200, blank=True, default="")
 
+    objects = VerificationQuerySet.as_manager()
+
     class Meta:
         db_table = "memory_verification"
         constraints = [
             models.CheckConstraint(
-                condition=Q(verdict__in=["current", "unverifiable"]), name="verification_verdict_known"
+                condition=Q(verdict__in=["current", "unverifiable", "taken_back"]), name="verification_verdict_known"
             ),
             models.CheckConstraint(
                 condition=Q(method__in=["person", "agent", "web_search"]), name="verification_method_known"

@@ -1,16 +1,17 @@
 """Signals about a memory, and the multiplier that recall reads. The events are the truth; the row is computed."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
 from django.db import connection, transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from memories.configuration import reinforcement_rule
 from memories.models import Memory, Reinforcement, Scope, UsageEvent, User
-from memories.reinforcement import NEUTRAL, Signal, Standing, standing
+from memories.reinforcement import NEUTRAL, Signal, Standing, standing, withdrawn_moments
 from memories.services.edit import EDITED
 from memories.sql import load
 from memories.wordings import earlier_wordings, later_wordings
@@ -40,19 +41,26 @@ def record_challenge(
     return roll_up(memory=memory, now=now)
 
 
-def withdraw_challenge(*, memory: Memory, at: datetime, user: User) -> None:
-    """The challenge of that moment turned out wrong and counts no more; inside the caller's transaction."""
-    _take_back(memory, at, user, UsageEvent.Source.WITHDRAWN)
+def withdraw_reports(*, memory: Memory, user: User, only_of: datetime | None = None) -> list[datetime]:
+    """What says so far that the memory misled turned out wrong and counts no more; the moments of those reports.
+
+    With *only_of* that of one moment. Inside the caller's transaction, which holds the memory.
+    """
+    events = [signal_of(event) for event in events_about(memory).filter(Q(at=only_of) if only_of else Q())]
+    misled = {event.at for event in events if event.misled}
+    moments = sorted(misled - withdrawn_moments(events))
+    _take_back(memory, moments, user, UsageEvent.Source.WITHDRAWN)
+    return moments
 
 
-def reinstate_challenge(*, memory: Memory, at: datetime, user: User) -> None:
+def reinstate_reports(*, memory: Memory, moments: Sequence[datetime], user: User) -> None:
     """What was withdrawn counts again; inside the caller's transaction."""
-    _take_back(memory, at, user, UsageEvent.Source.REINSTATED)
+    _take_back(memory, moments, user, UsageEvent.Source.REINSTATED)
 
 
-def _take_back(memory: Memory, at: datetime, user: User, source: str) -> None:
-    """Events are never changed, so a new one of the same moment speaks of the old one."""
-    UsageEvent.objects.create(memory=memory, at=at, source=source, user=user)
+def _take_back(memory: Memory, moments: Sequence[datetime], user: User, source: str) -> None:
+    """Events are never changed, so new ones of the same moments speak of the old ones."""
+    UsageEvent.objects.bulk_create(UsageEvent(memory=memory, at=moment, source=source, user=user) for moment in moments)
     roll_up_with_later(memory=memory, now=timezone.now())
 
 

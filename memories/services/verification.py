@@ -60,6 +60,20 @@ def _looked_at(actor: Actor, memory: Memory, at: datetime, *, note: str, source:
     )
 
 
+def take_back_stamp(*, actor: Actor, memory: Memory, at: datetime, reason: str) -> None:
+    """The line of that moment is no look any more; inside the caller's transaction, which holds the memory."""
+    Verification.objects.create(
+        memory=memory,
+        at=at,
+        verdict=Verdict.TAKEN_BACK,
+        method=Method.PERSON if actor.is_person else Method.AGENT,
+        user=actor.user,
+        actor=actor.label[:200],
+        note=reason,
+    )
+    audit.record(actor=actor, action="take_back_check", subject=memory, scope=memory.scope, reason=reason)
+
+
 def stamp_by_search(
     *, memory: Memory, verdict: str, label: str, at: datetime, source: str, note: str, confidence: float, model: str
 ) -> Verification:

@@ -13,7 +13,7 @@ withdrawn AS MATERIALIZED (
 voices AS (
     SELECT
         c.target,
-        max(s.verdict) FILTER (WHERE s.source = 'challenge' AND s.verdict > 0 AND w.target IS NULL) AS challenged,
+        max(s.verdict) FILTER (WHERE s.source = 'challenge' AND s.verdict > 0) AS challenged,
         max((extract(epoch FROM s.at) * 1000000)::bigint * 4 + s.verdict) FILTER (WHERE s.source = 'direct') %% 4
             AS reported,
         max(s.verdict) FILTER (WHERE s.source = 'link' AND s.verdict > 0) AS linked,
@@ -25,7 +25,8 @@ voices AS (
         ) AS judged_useful
     FROM recent s
     JOIN carried c ON c.origin = s.memory_id
-    LEFT JOIN withdrawn w ON s.source = 'challenge' AND w.target = c.target AND w.at = s.at
+    LEFT JOIN withdrawn w ON (s.verdict = 2 OR s.source = 'challenge') AND w.target = c.target AND w.at = s.at
+    WHERE w.target IS NULL
     GROUP BY c.target, s.session COLLATE "C", CASE WHEN s.session = '' THEN s.id END
 ),
 spoken AS (

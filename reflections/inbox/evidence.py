@@ -213,7 +213,7 @@ def _facts(memory: Memory) -> list[dict[str, Any]]:
 
 
 def _looked_at(memory: Memory) -> list[dict[str, Any]]:
-    check = memory.verifications.order_by("-at").first()
+    check = memory.verifications.standing().order_by("-at").first()
     if check is None:
         return [{"label": "Last looked at", "text": "never, since it was learned"}]
     return [{"label": "Last looked at", "when": check.at}, {"label": "Looked at by", "text": check.actor}]

@@ -121,6 +121,12 @@ class Dispute(models.Model):
         blank=True,
         help_text="To undo by: {former, anew}, the anchors that an upheld memory gave up, and the new ones.",
     )
+    upheld = models.JSONField(
+        default=dict,
+        db_default={},
+        blank=True,
+        help_text="To undo an uphold by: moments of the {reports} withdrawn, and of the {look} noted.",
+    )
     former_kind = models.CharField(
         max_length=16, choices=Kind, blank=True, default="", db_default="", help_text="Before the decision refiled it."
     )

@@ -40,7 +40,7 @@ def settle(
         rows = Memory.objects.live().select_related("scope").select_for_update(of=("self",))
         row = rows.filter(pk=memory.pk).first()
         note_looked(memory=memory, run=run, model=model)
-        if row is None or row.verifications.filter(at__gte=looked_at).exists():
+        if row is None or row.verifications.standing().filter(at__gte=looked_at).exists():
             return Outcome.LEFT
         if verdict.verdict == "unclear":
             return _stamp(row, Verification.Verdict.UNVERIFIABLE, verdict, looked_at, model)

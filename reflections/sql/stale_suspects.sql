@@ -1,6 +1,6 @@
 -- The live memories of one scope that misled in so many sessions since the last decision about them, with those reports.
--- An edit carries the reports on, so a memory answers for all its wordings. A judge below its minimum counts nothing; a
--- challenge counts unless it is withdrawn. Starts from the misleading reports of the window, and grows with them.
+-- An edit carries the reports on, so a memory answers for all its wordings. A judge below its minimum counts nothing, nor
+-- does a report that is withdrawn. Starts from the misleading reports of the window, and grows with them.
 WITH RECURSIVE report AS MATERIALIZED (
     SELECT DISTINCT e.memory_id
     FROM usage_event e
@@ -66,7 +66,7 @@ heard AS (
     WHERE (decided.at IS NULL OR e.at > decided.at)
       AND e.source NOT IN ('withdrawn', 'reinstated')
       AND (e.useful OR e.misled OR e.source = 'direct')
-      AND NOT (e.source = 'challenge' AND withdrawn.at IS NOT NULL)
+      AND NOT ((e.misled OR e.source = 'challenge') AND withdrawn.at IS NOT NULL)
       AND NOT (e.source = 'judge' AND e.confidence < %(judge_minimum)s)
     ORDER BY
         wording.subject, voice.name, voice.weight DESC, CASE WHEN e.source <> 'judge' THEN e.at END DESC,

@@ -13,7 +13,7 @@ from django.utils import timezone
 from insights.recall_quality import recall_quality
 from insights.recall_words import tiles
 from memories.access import actor_for_user
-from memories.services.reinforcement import record_challenge, withdraw_challenge
+from memories.services.reinforcement import record_challenge, withdraw_reports
 from tests.factories import make_member, make_memory, make_scope, make_user
 from tests.insights.asking import make_event, make_recall, make_surfaced
 
@@ -81,7 +81,7 @@ def quarter(owner, scope, garden):
         at = timezone.now() - timedelta(days=number)
         record_challenge(memory=memory, user=owner, at=at)
         if number % 3:
-            withdraw_challenge(memory=memory, user=owner, at=at)
+            withdraw_reports(memory=memory, user=owner, only_of=at)
     for number in range(20):
         mine = [memories[number], memories[number + 1], memories[number + 3]]
         make_recall(

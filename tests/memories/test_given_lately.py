@@ -9,7 +9,7 @@ from django.utils import timezone
 from memories import services
 from memories.access import actor_for_user
 from memories.ranking import REINFORCEMENT_DEFAULTS
-from memories.services.reinforcement import record_challenge, reinstate_challenge, withdraw_challenge
+from memories.services.reinforcement import record_challenge, reinstate_reports, withdraw_reports
 from memories.usage import GivenLately, given_lately, said_of
 from tests.factories import make_memory
 from tests.insights.asking import make_event, make_surfaced
@@ -60,9 +60,9 @@ def test_a_withdrawn_challenge_is_no_report_until_it_is_reinstated(owner, scope)
     record_challenge(memory=memory, user=owner, at=at)
     record_challenge(memory=make_memory(scope=scope), user=owner, at=at)
     assert lately(memory).misled == 1
-    withdraw_challenge(memory=memory, at=at, user=owner)
+    withdraw_reports(memory=memory, only_of=at, user=owner)
     assert lately(memory).misled == 0
-    reinstate_challenge(memory=memory, at=at, user=owner)
+    reinstate_reports(memory=memory, moments=[at], user=owner)
     assert lately(memory).misled == 1
 
 

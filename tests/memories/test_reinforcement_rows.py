@@ -8,7 +8,7 @@ from django.utils import timezone
 from memories import services
 from memories.access import actor_for_user
 from memories.models import Reinforcement, UsageEvent
-from memories.services.reinforcement import record_challenge, reinstate_challenge, roll_up, withdraw_challenge
+from memories.services.reinforcement import record_challenge, reinstate_reports, roll_up, withdraw_reports
 from tests.factories import make_memory
 
 pytestmark = pytest.mark.django_db
@@ -68,7 +68,7 @@ def test_withdrawing_a_challenge_raises_the_memory_and_what_it_was_edited_into(o
     record_challenge(memory=memory, user=owner, at=(at := timezone.now()))
     services.edit(actor=actor_for_user(owner), memory=memory, expected_version=1, content="It lifts forty tonnes.")
     memory.refresh_from_db()
-    withdraw_challenge(memory=memory, at=at, user=owner)
+    withdraw_reports(memory=memory, only_of=at, user=owner)
     assert not Reinforcement.objects.exists()
-    reinstate_challenge(memory=memory, at=at, user=owner)
+    reinstate_reports(memory=memory, moments=[at], user=owner)
     assert {row.misled for row in Reinforcement.objects.filter(memory__in=[memory, memory.superseded_by])} == {1}

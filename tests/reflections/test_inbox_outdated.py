@@ -5,7 +5,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from memories.models import Verification
+from memories.looks import ledger, looked_at, looks
+from memories.models import AuditEntry, Memory, Verification
 from reflections.inbox.evidence import of_dispute
 from reflections.models import Dispute
 from reflections.services import disputes
@@ -85,6 +86,24 @@ def test_whoever_upholds_it_has_looked_at_it(owner, core, fact, claude):
     check = fact.verifications.order_by("-at").first()
     assert (fact.verifications.count(), check.verdict, check.method, check.user) == (2, "current", "person", owner)
     assert look_up(core).found == 0
+
+
+def test_undoing_that_takes_the_look_back_and_the_next_uphold_is_a_look_again(owner, core, fact, claude):
+    now = timezone.now()
+    before = looks([fact], now)
+    settled = disputes.resolve(
+        actor=person(owner), dispute=outdated(core, fact, claude), version=1, resolution="uphold"
+    )
+    assert looks([fact], timezone.now())[fact.pk].days == 0
+    undone = disputes.undo(actor=person(owner), dispute=settled, version=settled.version)
+    assert looks([fact], timezone.now()) == before
+    assert [check.verdict for check in ledger(fact)] == ["current"]
+    assert looked_at([Memory.objects.select_related("scope").get(pk=fact.pk)], timezone.now())[0].check.note == ""
+    assert [entry.action for entry in AuditEntry.objects.filter(object_id=str(fact.pk), action__contains="check")] == [
+        "take_back_check"
+    ]
+    disputes.resolve(actor=person(owner), dispute=undone, version=undone.version, resolution="uphold")
+    assert looks([fact], timezone.now())[fact.pk].days == 0
 
 
 def test_whoever_retires_it_stamps_nothing(owner, core, fact, claude):

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from memories import services
 from memories.models import AuditEntry, Memory, UsageEvent
-from memories.services.reinforcement import record_challenge, withdraw_challenge
+from memories.services.reinforcement import record_challenge, withdraw_reports
 from reflections import hygiene
 from reflections.models import HygieneConfig, StandingRule
 from reflections.services import rules
@@ -113,7 +113,7 @@ def test_a_challenge_that_was_withdrawn_speaks_against_nothing(scope, owner):
     useful(memory, *THREE)
     record_challenge(memory=memory, user=owner, session="friday", at=at)
     assert proposed(scope) == []
-    withdraw_challenge(memory=memory, at=at, user=owner)
+    withdraw_reports(memory=memory, only_of=at, user=owner)
     assert proposed(scope) == [memory]
 
 

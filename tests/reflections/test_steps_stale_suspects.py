@@ -7,7 +7,8 @@ from django.utils import timezone
 
 from memories import services
 from memories.errors import Conflict
-from memories.models import AuditEntry, Memory, ReinforcementConfig, UsageEvent
+from memories.models import AuditEntry, Memory, Reinforcement, ReinforcementConfig, UsageEvent
+from memories.services.reinforcement import roll_up_all
 from reflections import hygiene
 from reflections.inbox.correcting import correct
 from reflections.models import Dispute, HygieneConfig, ModelCall
@@ -351,11 +352,79 @@ def test_a_challenge_meanwhile_joins_it(owner, note, grown):
     assert (joined.dispute, joined.already_pending) == (grown, True)
 
 
-def test_upholding_it_withdraws_the_challenge_and_undoing_that_counts_it_again(owner, note, grown):
+def test_upholding_it_withdraws_the_challenge_with_the_rest_and_undoing_that_counts_both_again(owner, note, grown):
+    reported = set(UsageEvent.objects.filter(misled=True).values_list("at", flat=True))
     disputes.resolve(actor=person(owner), dispute=grown, version=2, resolution="uphold")
-    assert list(UsageEvent.objects.filter(source="withdrawn").values_list("at", flat=True)) == [grown.opened_at]
+    assert set(UsageEvent.objects.filter(source="withdrawn").values_list("at", flat=True)) == reported
+    assert grown.opened_at in reported
     disputes.undo(actor=person(owner), dispute=grown, version=3)
-    assert UsageEvent.objects.filter(source="reinstated", at=grown.opened_at).exists()
+    assert set(UsageEvent.objects.filter(source="reinstated").values_list("at", flat=True)) == reported
+
+
+# What upholding does to the reports ------------------------------------------------------------
+
+
+def standing(memory):
+    roll_up_all(now=timezone.now())
+    row = Reinforcement.objects.filter(memory=memory).first()
+    return (row.useful, row.misled, round(row.multiplier, 5)) if row else None
+
+
+def upheld(owner, row):
+    return disputes.resolve(actor=person(owner), dispute=row, version=row.version, resolution="uphold")
+
+
+def test_reports_against_what_was_upheld_count_no_more_until_that_is_undone(owner, scope, note):
+    twice(note, days=2)
+    misled(note, "direct", session="three", days=1, misled=False, useful=True)
+    look(scope)
+    accused = standing(note)
+    assert accused[:2] == (1.0, pytest.approx(1.6))
+    settled = upheld(owner, pending()[0])
+    assert standing(note) == (1.0, 0.0, 1.10397)
+    undone = disputes.undo(actor=person(owner), dispute=settled, version=settled.version)
+    assert (undone.upheld, standing(note)) == ({}, accused)
+    upheld(owner, undone)
+    assert standing(note) == (1.0, 0.0, 1.10397)
+
+
+def test_the_weaker_voice_of_a_session_does_not_take_the_place_of_the_one_that_was_withdrawn(owner, scope, note):
+    for session in ("one", "two"):
+        misled(note, session=session, days=2)
+        misled(note, "judge", session=session, days=1, confidence=0.9)
+    look(scope)
+    upheld(owner, pending()[0])
+    assert standing(note) is None
+
+
+def test_reports_about_an_earlier_wording_count_against_the_upheld_one_no_more(owner, scope, note):
+    twice(note, days=2)
+    later = edited(owner, note, "The API listens on port 8081.")
+    look(scope)
+    assert standing(later)[1] == pytest.approx(1.6)
+    settled = upheld(owner, pending()[0])
+    assert standing(later) is None
+    disputes.undo(actor=person(owner), dispute=settled, version=settled.version)
+    assert standing(later)[1] == pytest.approx(1.6)
+
+
+def test_a_report_after_the_decision_counts_and_undoing_it_reinstates_only_what_it_withdrew(owner, scope, note):
+    first = upheld(owner, disputes.challenge(actor=person(owner), memory=note, session="zero").dispute)
+    twice(note)
+    look(scope)
+    settled = upheld(owner, pending()[0])
+    misled(note, session="after")
+    assert standing(note)[1] == 1.0
+    disputes.undo(actor=person(owner), dispute=settled, version=settled.version)
+    assert standing(note)[1] == pytest.approx(2.6)
+    assert first.upheld == {"reports": [first.opened_at.isoformat()]}
+
+
+def test_undoing_an_uphold_from_before_reports_were_kept_counts_its_challenge_again(owner, scope, note):
+    settled = upheld(owner, disputes.challenge(actor=person(owner), memory=note).dispute)
+    Dispute.objects.filter(pk=settled.pk).update(upheld={})
+    disputes.undo(actor=person(owner), dispute=settled, version=settled.version)
+    assert standing(note)[1] == 1.0
 
 
 def test_a_challenge_that_somebody_put_off_is_left_alone(owner, scope, note):

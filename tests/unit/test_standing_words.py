@@ -91,7 +91,7 @@ def test_each_signal_says_whether_it_counts_and_why_not():
         ("misled", "counts 0.70"),
         ("useful", "does not count, less sure than 0.60"),
         ("misled", "does not count, it was withdrawn"),
-        ("", "speaks of the challenge of that moment"),
+        ("", "speaks of the report of that moment"),
         ("useful", "no longer counts, older than 90 days"),
         ("neither", "does not count, it says neither"),
     ]

@@ -17,7 +17,7 @@ from memories.services import lifecycle
 from memories.services.anchors import Renewal, put_in_place, renewal_of
 from memories.services.audit import record
 from memories.services.edit import edit
-from memories.services.reinforcement import withdraw_challenge
+from memories.services.reinforcement import withdraw_reports
 from memories.services.remember import remember
 from memories.services.validation import MOST_ENTITIES, check_line, check_size
 from memories.services.verification import stamp
@@ -55,6 +55,7 @@ class Outcome:
     retired: list[dict[str, Any]] = field(default_factory=list)
     former_kind: str = ""
     reanchored: dict[str, list[str]] = field(default_factory=dict)
+    upheld: dict[str, Any] = field(default_factory=dict)
 
 
 def resolve(
@@ -90,6 +91,7 @@ def resolve(
             retired=outcome.retired,
             former_kind=outcome.former_kind,
             reanchored=outcome.reanchored,
+            upheld=outcome.upheld,
             reason=reason,
         )
         record(
@@ -150,11 +152,19 @@ def _merge(decision: Decision) -> Outcome:
 
 def _uphold(decision: Decision) -> Outcome:
     row = decision.row
-    if row.is_challenge:
-        withdraw_challenge(memory=row.subject, at=row.opened_at, user=decision.actor.user)
+    upheld: dict[str, Any] = {}
+    if row.is_challenge or row.type == Dispute.Type.STALE_SUSPECT:
+        withdrawn = withdraw_reports(memory=row.subject, user=decision.actor.user, only_of=_accused_at(row))
+        upheld["reports"] = [moment.isoformat() for moment in withdrawn]
     if row.type in ABOUT_TRUTH and is_fast(row.subject):
-        stamp(actor=decision.actor, memory=row.subject, note=f"Upheld: {row.get_type_display().lower()}")
-    return Outcome(Resolution.UPHELD, status=Status.DISMISSED, reanchored=_reanchored(decision))
+        look = stamp(actor=decision.actor, memory=row.subject, note=f"Upheld: {row.get_type_display().lower()}")
+        upheld["look"] = look.at.isoformat()
+    return Outcome(Resolution.UPHELD, status=Status.DISMISSED, reanchored=_reanchored(decision), upheld=upheld)
+
+
+def _accused_at(row: Dispute) -> datetime | None:
+    """A challenge speaks for itself alone; a suspicion for all that was reported until it is settled."""
+    return None if row.type == Dispute.Type.STALE_SUSPECT else row.opened_at
 
 
 def _renewal(dispute: Dispute, resolution: str) -> Renewal:

@@ -9,7 +9,8 @@ from memories.models import AuditEntry, Memory
 from memories.services import lifecycle
 from memories.services.anchors import put_back
 from memories.services.audit import record
-from memories.services.reinforcement import reinstate_challenge
+from memories.services.reinforcement import reinstate_reports
+from memories.services.verification import take_back_stamp
 from memories.services.writing import locked, writing
 from reflections.models import Dispute
 from reflections.services.decisions import wake_date
@@ -50,6 +51,7 @@ def undo(*, actor: Actor, dispute: Dispute, version: int) -> Dispute:
             retired=[],
             former_kind="",
             reanchored={},
+            upheld={},
             reason="",
         )
         record(actor=actor, action="reopen_dispute", subject=row, scope=row.scope, undone=undone)
@@ -67,8 +69,8 @@ def _refuse_second_open(row: Dispute) -> None:
 
 def _give_back(actor: Actor, row: Dispute) -> None:
     _refuse_changed(actor, row)
-    if row.is_challenge and row.resolution == Dispute.Resolution.UPHELD:
-        reinstate_challenge(memory=row.subject, at=row.opened_at, user=actor.user)
+    if row.resolution == Dispute.Resolution.UPHELD:
+        _accuse_again(actor, row)
     for mark in sorted(row.retired, key=lambda mark: str(mark["memory"])):
         give_back = _file_back if row.former_kind else _take_back
         give_back(actor, row, mark, datetime.fromisoformat(mark["updated_at"]))
@@ -76,6 +78,16 @@ def _give_back(actor: Actor, row: Dispute) -> None:
         put_back(actor=actor, memory=row.subject, reason=UNDONE, **row.reanchored)
     if row.merged:
         lifecycle.forget(actor=actor, memory=row.merged, reason=UNDONE)
+
+
+def _accuse_again(actor: Actor, row: Dispute) -> None:
+    # Of a challenge that was upheld before this was kept, its own report was withdrawn.
+    kept = row.upheld.get("reports", [row.opened_at.isoformat()] if row.is_challenge else [])
+    if kept:
+        moments = [datetime.fromisoformat(moment) for moment in kept]
+        reinstate_reports(memory=row.subject, moments=moments, user=actor.user)
+    if look := row.upheld.get("look"):
+        take_back_stamp(actor=actor, memory=row.subject, at=datetime.fromisoformat(look), reason=UNDONE)
 
 
 def _take_back(actor: Actor, row: Dispute, mark: dict[str, Any], updated_at: datetime) -> None:
