@@ -9,11 +9,11 @@ from django.db import OperationalError
 
 from memories.access import Actor
 from memories.errors import ValidationFailed, ZeroMemoryError
-from memories.recall import Recall, Result, recall
+from memories.recall import USUAL_RESULTS, Recall, Result, recall
 from memories.services.accesses import Answered, Given, note_recall
 
 
-def recall_for_agent(*, actor: Actor, query: str, k: int = 10, session: str = "", **asked: Any) -> Recall:
+def recall_for_agent(*, actor: Actor, query: str, k: int | None = None, session: str = "", **asked: Any) -> Recall:
     """``recall``, with a line in the log also where it found nothing or failed; what was asked wrongly has none."""
     began = time.perf_counter()
     try:
@@ -22,9 +22,9 @@ def recall_for_agent(*, actor: Actor, query: str, k: int = 10, session: str = ""
         raise
     except Exception as error:
         failed = Answered(error=_code(error), took_ms=(time.perf_counter() - began) * 1000)
-        note_recall(actor=actor, query=query, k=k, session=session, answered=failed)
+        note_recall(actor=actor, query=query, k=k or USUAL_RESULTS, session=session, answered=failed)
         raise
-    note_recall(actor=actor, query=query, k=k, session=session, answered=_answered(found))
+    note_recall(actor=actor, query=query, k=found.k, session=session, answered=_answered(found))
     return found
 
 

@@ -43,6 +43,7 @@ _FILTERS: Final = {
     "kinds": "m.kind = ANY (%(kinds)s::text[])",
     "pinned": "m.pinned = %(pinned)s::boolean",
     "author_kind": "m.author_kind = %(author_kind)s::text",
+    "confidences": "m.confidence = ANY (%(confidences)s::text[])",
     "created_from": "m.created_at >= %(created_from)s::timestamptz",
     "created_to": "m.created_at < %(created_to)s::timestamptz",
     "entity": (
@@ -89,6 +90,7 @@ class Filters:
     entity: str | None = None
     pinned: bool | None = None
     author_kind: str | None = None
+    confidences: Collection[str] | None = None
     created_from: datetime | None = None
     created_to: datetime | None = None
     as_of: datetime | None = None
@@ -121,6 +123,7 @@ class Found:
     length: int
     scope: tuple[int, str]
     pinned: bool
+    confidence: str
     superseded_by: UUID | None
 
 
@@ -229,6 +232,7 @@ def _parameters(search: Search) -> dict[str, Any]:
         "entity": None if filters.entity is None else canonical_name(filters.entity),
         "pinned": filters.pinned,
         "author_kind": filters.author_kind,
+        "confidences": None if filters.confidences is None else sorted(filters.confidences),
         "created_from": filters.created_from,
         "created_to": filters.created_to,
         "as_of": filters.as_of,
@@ -271,6 +275,7 @@ def _found(row: dict[str, Any], search: Search) -> Found:
         length=row["length"],
         scope=(row["scope_id"], row["slug"]),
         pinned=row["pinned"],
+        confidence=row["confidence"],
         superseded_by=row["superseded_by_id"],
     )
 
@@ -286,6 +291,7 @@ def memory_of(hit: Found) -> Memory:
         "created_at": candidate.created_at,
         "provenance": candidate.provenance_rank,
         "pinned": hit.pinned,
+        "confidence": hit.confidence,
         "superseded_by_id": hit.superseded_by,
     }
     memory = partial(Memory, known)

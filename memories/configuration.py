@@ -1,7 +1,8 @@
 """The configuration in force. Read from the tables at each call, so a change counts from the next recall on."""
 
 import json
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from django.db import connection
@@ -15,8 +16,10 @@ from memories.models import (
     FusionWeights,
     RankingConfig,
     ReinforcementConfig,
+    RetentionPolicy,
 )
 from memories.ranking import KINDS, REINFORCEMENT_DEFAULTS, UNKNOWN_RULE, KindRule, ReinforcementRule
+from memories.retention import RetentionRule
 from memories.sql import load
 from zeromemory.lib.partial import partial
 
@@ -31,7 +34,8 @@ _CHANGE_FIELDS = ("id", "former_stamp", "former_choice", "stamp", "choice", "sta
 @dataclass(frozen=True, slots=True)
 class InForce:
     """What a recall goes by. ``rules`` as in ``ranking_rules()``; ``change`` is the newest change of the embedder.
-    ``stamps`` of live memories: the first and the last in order, so one where all bear the same."""
+    ``stamps`` of live memories: the first and the last in order, so one where all bear the same. ``decaying`` holds the
+    rule of each scope that is read and decays."""
 
     rules: dict[str, KindRule]
     fusion: FusionRule
@@ -39,6 +43,13 @@ class InForce:
     stamps: frozenset[str]
     changed_factor: float = CodeConfig().changed_factor
     is_anchored: bool = False  # whether any memory names code
+    decaying: Mapping[int, RetentionRule] = field(default_factory=dict)
+
+    def top_k(self, scopes: Collection[int]) -> int | None:
+        """How many results their policies give where nobody names a number; None unless each of *scopes* decays."""
+        if not scopes or not self.decaying.keys() >= set(scopes):
+            return None
+        return max(self.decaying[scope].top_k for scope in scopes)
 
 
 def ranking_rules() -> dict[str, KindRule]:
@@ -57,11 +68,11 @@ def reinforcement_rule() -> ReinforcementRule:
     return ReinforcementRule(**row) if row else REINFORCEMENT_DEFAULTS
 
 
-def in_force() -> InForce:
-    """In one round trip, for the hot path."""
+def in_force(scopes: Collection[int] = ()) -> InForce:
+    """In one round trip, for the hot path; *scopes* are those that are read."""
     with connection.cursor() as cursor:
-        cursor.execute(load("configuration"))
-        *parts, first, last, is_anchored = cursor.fetchone()
+        cursor.execute(load("configuration"), {"scopes": sorted(scopes)})
+        *parts, first, last, is_anchored, policies = cursor.fetchone()
     ranking, fusion, weights, code, change = (json.loads(part) if part else None for part in parts)
     rules = {row["kind"]: KindRule(*(row[field] for field in RULE_FIELDS)) for row in ranking or ()}
     return InForce(
@@ -71,7 +82,15 @@ def in_force() -> InForce:
         stamps=frozenset() if first is None else frozenset({first, last}),
         changed_factor=code["changed_factor"] if code else CodeConfig().changed_factor,
         is_anchored=is_anchored,
+        decaying=_rules(json.loads(policies)) if policies else {},
     )
+
+
+def _rules(policies: Mapping[str, dict[str, Any] | None]) -> dict[int, RetentionRule]:
+    return {
+        int(scope): partial(RetentionPolicy, policy).rule if policy else RetentionRule()
+        for scope, policy in policies.items()
+    }
 
 
 def _fusion(row: dict[str, Any] | None, weights: dict[str, Any] | None) -> FusionRule:

@@ -11,6 +11,7 @@ _LOWERED_BY: Final = {
     "provenance": "being provisional",
     "reinforcement": "its track record",
     "structural": "a change in its code",
+    "confidence": "being unverified",
 }
 _LEFT_OUT: Final = {"age": "age", "reinforcement": "track record", "structural": "code changes"}
 _VISIBLE: Final = 0.005  # a factor nearer to 1 than this reads ×1.00
@@ -51,9 +52,8 @@ def _basis(scored: Scored) -> str:
 
 
 def _raised(scored: Scored) -> str:
-    if scored.factors.reinforcement < 1 + _VISIBLE:
-        return ""
-    return f"reinforced {_times(scored.factors.reinforcement)}"
+    raised = {"reinforced": scored.factors.reinforcement, "verified": scored.factors.confidence}
+    return " and ".join(f"{how} {_times(factor)}" for how, factor in raised.items() if factor >= 1 + _VISIBLE)
 
 
 def _lowered(scored: Scored) -> str:

@@ -19,6 +19,7 @@ from memories.looks import budgets, is_stale
 from memories.models import Kind, MemoryEntity, Scope
 from memories.models.memory import AuthorKind
 from memories.querysets import STATES, MemoryQuerySet
+from memories.retention import CONFIDENCES, at_least
 
 ALL: Final = "all"
 FEED: Final = ""  # the state shown unless another is asked for
@@ -38,12 +39,14 @@ class Choice:
     waiting: bool = False
     stale: bool = False
     entity: str | None = None
+    confidence: str | None = None
 
     def __post_init__(self) -> None:
         _known("kind", self.kind, Kind.values)
         _known("state", self.state, STATES)
         _known("author", self.author, AuthorKind.values)
         _known("age", self.age, AGE_BUCKETS)
+        _known("confidence", self.confidence, CONFIDENCES)
 
     @property
     def in_force(self) -> list[str]:
@@ -85,6 +88,7 @@ FILTER_WORDS: Final = {
     "waiting": "not found by meaning",
     "stale": "not checked lately",
     "entity": "about this entity",
+    "confidence": "so sure",
     ALL: "with all of them",
 }
 
@@ -98,6 +102,7 @@ class Facets:
     state: Mapping[str, int]
     author: Mapping[str, int]
     age: Mapping[str, int]
+    confidence: Mapping[str, int]
     pinned: int
     faded: int
     waiting: int
@@ -117,6 +122,7 @@ def narrowed(rows: MemoryQuerySet, choice: Choice, rules: Rules, now: datetime, 
         "waiting": _waiting() if choice.waiting else Q(),
         "stale": is_stale(budgets(), now) if choice.stale else Q(),
         "entity": _about(choice.entity) if choice.entity else Q(),
+        "confidence": _as_sure_as(choice.confidence) if choice.confidence else Q(),
     }
     for name, condition in conditions.items():
         rows = rows if name == but else rows.filter(condition)
@@ -157,6 +163,7 @@ def _widened(filters: Filters, readable: Collection[int]) -> dict[str, Filters]:
         "age": {"created_from": None, "created_to": None},
         "pinned": {"pinned": None},
         "entity": {"entity": None},
+        "confidence": {"confidences": None},
     }
     return {
         name: replace(filters, **changed)
@@ -184,6 +191,10 @@ def _about(entity: str) -> Q:
     return Q(Exists(ties))
 
 
+def _as_sure_as(confidence: str) -> Q:
+    return Q(confidence__in=at_least(confidence))
+
+
 def facets(rows: MemoryQuerySet, choice: Choice, rules: Rules, now: datetime) -> Facets:
     """A fixed number of counting queries, whatever the corpus holds."""
 
@@ -196,6 +207,7 @@ def facets(rows: MemoryQuerySet, choice: Choice, rules: Rules, now: datetime) ->
         author=_grouped(under("author"), "author_kind"),
         state=_counted(under("state"), STATES),
         age=_counted(under("age"), {name: ageing.in_bucket(name, now) for name in AGE_BUCKETS}),
+        confidence=_counted(under("confidence"), {label: _as_sure_as(label) for label in CONFIDENCES}),
         pinned=under("pinned").filter(pinned=True).count(),
         waiting=under("waiting").filter(_waiting()).count(),
         stale=under("stale").filter(is_stale(budgets(), now)).count(),

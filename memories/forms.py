@@ -14,11 +14,17 @@ from memories.access import Actor, readable_scopes
 from memories.entities import EntitySpec
 from memories.facets import Choice
 from memories.models import Kind, Role, Scope, User
+from memories.models.memory import Confidence
 from memories.moments import time_zones
 from memories.presentation import scope_names
 
 _ENTITY_LINE: Final = re.compile(r"(?P<name>.*?)(?:\s+\[(?P<type>[^\[\]]+)\])?")
 _LINE_END: Final = re.compile(r"\r\n?|\n")
+CONFIDENCE_CHOICES: Final = [
+    (Confidence.INFERRED, "Inferred: taken from what was said or seen"),
+    (Confidence.VERIFIED, "Verified: somebody checked that it holds"),
+    (Confidence.UNVERIFIED, "Unverified: heard or guessed"),
+]
 
 
 def entity_of(line: str) -> EntitySpec:
@@ -85,6 +91,12 @@ class MemoryForm(forms.Form):
     source = forms.CharField(
         required=False, max_length=2000, strip=False, help_text="Where it comes from: an address, a document."
     )
+    confidence = forms.ChoiceField(
+        choices=CONFIDENCE_CHOICES,
+        required=False,
+        initial=Confidence.INFERRED,
+        help_text="How sure you are. Searches can leave out what is less sure.",
+    )
     valid_from = MomentField(help_text="Shown beside it. It is recalled before this moment too.")
     valid_until = MomentField(
         help_text="From then on it is not recalled. Empty: for ever. Both in the time zone of your settings."
@@ -115,7 +127,7 @@ class MemoryForm(forms.Form):
 
     def changes(self) -> dict[str, Any]:
         """Only what the person changed, so that editing the text touches nothing else."""
-        fields = ("content", "kind", "source", "entities", "valid_from", "valid_until")
+        fields = ("content", "kind", "source", "entities", "confidence", "valid_from", "valid_until")
         return {name: self.cleaned_data[name] for name in fields if self._was_changed(name)}
 
     def typed(self, name: str) -> str:
@@ -135,7 +147,7 @@ class NewMemoryForm(MemoryForm):
     def __init__(self, *args: Any, actor: Actor, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["scope"].offer(_scopes(actor, actor.writable))  # type: ignore[attr-defined]  # a ScopeField
-        self.order_fields(["content", "kind", "scope", "entities", "source", "valid_from", "valid_until"])
+        self.order_fields(["content", "kind", "scope", "entities", "source", "confidence"])
 
 
 class ReasonForm(forms.Form):
@@ -157,6 +169,7 @@ class BulkForm(forms.Form):
     author = forms.CharField(required=False, widget=forms.HiddenInput)
     age = forms.CharField(required=False, widget=forms.HiddenInput)
     entity = forms.CharField(required=False, widget=forms.HiddenInput)
+    confidence = forms.CharField(required=False, widget=forms.HiddenInput)
     pinned = forms.BooleanField(required=False, widget=forms.HiddenInput)
     faded = forms.BooleanField(required=False, widget=forms.HiddenInput)
     waiting = forms.BooleanField(required=False, widget=forms.HiddenInput)

@@ -14,6 +14,7 @@ from memories.headlines import headline
 from memories.models import Memory, Scope
 from memories.ranking import LINEAR, UNKNOWN_RULE, KindRule, age_factor, age_in_days, is_faded
 from memories.recall import Result
+from memories.retention import UNVERIFIED, VERIFIED
 from memories.verdict_words import row_badge
 
 Rules = Mapping[str, KindRule]
@@ -25,6 +26,10 @@ STATE_BADGES: Final = {
     "invalidated": {"text": "forgotten", "tone": "danger"},
     "archived": {"text": "archived", "tone": ""},
     "lapsed": {"text": "no longer valid", "tone": "amber"},
+}
+CONFIDENCE_BADGES: Final = {
+    VERIFIED: {"text": "verified", "tone": "accent"},
+    UNVERIFIED: {"text": "unverified", "tone": ""},
 }
 AUTHOR_WORDS: Final = {"human": "person", "agent": "agent", "import": "import", "distilled": "distilled"}
 PROVENANCE_WORDS: Final = {0: "provisional", 1: "agent or import", 2: "typed by a person"}
@@ -187,8 +192,14 @@ def row_of(memory: Memory, rules: Rules, now: datetime) -> dict[str, Any]:
         "invalid": state != "live",
         "pinned": memory.pinned,
         "author": author_of(memory),
-        "badges": [STATE_BADGES[state]] if state in STATE_BADGES else [],
+        "badges": _badges(memory, state),
     }
+
+
+def _badges(memory: Memory, state: str) -> list[dict[str, str]]:
+    """What sets it apart: a state other than live, and a confidence other than the usual."""
+    found = [STATE_BADGES.get(state), CONFIDENCE_BADGES.get(memory.confidence)]
+    return [badge for badge in found if badge]
 
 
 def _after(text: str, title: str) -> str:
@@ -242,6 +253,7 @@ def factor_list(result: Result, rule: KindRule) -> list[dict[str, Any]]:
         "provenance": PROVENANCE_WORDS[result.memory.provenance],
         "reinforcement": _direction(factors.reinforcement, "raised by use", "lowered by challenges", "no feedback yet"),
         "structural": _direction(factors.structural, "", "the code it names has changed", "no change of code known"),
+        "confidence": _sureness(result),
     }
     return [
         {"name": name, "number": value, "value": figure(value), "neutral": value == 1.0, "why": why}
@@ -270,6 +282,11 @@ def _in_days(days: float) -> str:
 
 def _direction(value: float, above: str, below: str, neutral: str) -> str:
     return neutral if value == 1.0 else above if value > 1 else below
+
+
+def _sureness(result: Result) -> str:
+    counts = "its scope lets that count" if result.factors.confidence != 1.0 else "which does not count here"
+    return f"{result.memory.confidence}, {counts}"
 
 
 def with_article(kind: str) -> str:

@@ -1,6 +1,7 @@
 """Ranking: one score, every factor visible.
 
-``score = relevance × kind × age × provenance × reinforcement × structural``; what does not apply is exactly 1.0.
+``score = relevance × kind × age × provenance × reinforcement × structural × confidence``; what does not apply is
+exactly 1.0.
 Pure: time is an argument, nothing is read and nothing is written.
 """
 
@@ -65,6 +66,7 @@ class Candidate(Evidence):
     text_matched: int = 0
     reinforcement: float = 1.0
     structural: float = 1.0
+    confidence: float = 1.0
     policy: str = AGEING
 
 
@@ -76,10 +78,12 @@ class Factors:
     provenance: float
     reinforcement: float
     structural: float
+    confidence: float
 
     @property
     def product(self) -> float:
-        return self.relevance * self.kind * self.age * self.provenance * self.reinforcement * self.structural
+        kept = self.kind * self.age * self.provenance * self.reinforcement * self.structural * self.confidence
+        return self.relevance * kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +198,7 @@ def _scored(
         provenance=PROVISIONAL_FACTOR if candidate.provenance_rank <= PROVISIONAL_RANK else 1.0,
         reinforcement=1.0 if "reinforcement" in ignore else candidate.reinforcement,
         structural=1.0 if "structural" in ignore else candidate.structural,
+        confidence=candidate.confidence,
     )
     return Scored(candidate, fused, age_days, rule, factors, factors.product, candidate.policy, ignore)
 

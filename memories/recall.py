@@ -28,11 +28,13 @@ from memories.models import EmbedderChange, Kind, Memory
 from memories.models.memory import AuthorKind
 from memories.querysets import OPENING, MemoryQuerySet
 from memories.ranking import AGEING, IGNORABLE, Candidate, Factors, Scored, rank
+from memories.retention import CONFIDENCES, at_least, confidence_factor
 from memories.services.validation import CLOCK_SKEW, check_aware, check_choice, check_storable
 from memories.words import QUERY_LENGTH, memory_id_in, names_in, searchable, words_of
 from zeromemory.embedding import EmbedderError
 
 MOST_RESULTS: Final = 50
+USUAL_RESULTS: Final = 10  # where nobody names a number, and scopes that decay are not all that is read
 MIXED: Final = "mixed"
 COUNTED: Final = 20  # what an empty answer would hold without a filter is counted up to here
 
@@ -79,6 +81,7 @@ class Recall:
     took_ms: float
     scopes: Collection[int]
     words_only: bool
+    k: int
     without: tuple[Without, ...] = ()
 
 
@@ -88,15 +91,18 @@ def recall(
     query: str,
     scopes: list[str] | None = None,
     kinds: Collection[str] | None = None,
-    k: int = 10,
+    k: int | None = None,
     as_of: datetime | None = None,
     ignore: frozenset[str] = frozenset(),
+    min_confidence: str | None = None,
     rows: MemoryQuerySet | None = None,
     code_seen: Mapping[Spot, Seen] | None = None,
     **narrower: Any,
 ) -> Recall:
     """The *k* best memories the actor may read. *narrower* holds further fields of ``Filters``.
 
+    Where *k* is None, so many as the policies say of scopes that all decay, and else USUAL_RESULTS. What is less sure
+    than *min_confidence* is no candidate.
     The memories of the results are taken from *rows*. Without, they hold what every answer needs, and load other fields
     one by one when asked for them. Never fails for lack of an embedder: it searches by words and says so in a notice.
     Raises ValidationFailed, and NotFound for a scope that is not there.
@@ -104,8 +110,10 @@ def recall(
     began = time.perf_counter()
     query = query.strip()
     _check(query, k, ignore)
+    narrower["confidences"] = _confidences(min_confidence)
     filters = _checked(Filters(scopes=read_targets(actor, scopes), kinds=kinds, as_of=as_of, **narrower))
-    by = in_force()
+    by = in_force(filters.scopes)
+    k = k or by.top_k(filters.scopes) or USUAL_RESULTS
     meaning, stamps, notices = _meaning(query, by.change)
     look = partial(
         find, query=query, meaning=meaning, ignore=ignore, by=by, code_seen=code_seen, code_beside=actor.checkouts
@@ -118,6 +126,7 @@ def recall(
         took_ms=(time.perf_counter() - began) * 1000,
         scopes=filters.scopes,
         words_only=meaning is None,
+        k=k,
         without=() if results else _without(actor, filters, look),
     )
 
@@ -158,7 +167,7 @@ def find(
     *code_seen* is what the caller sees in a working tree of its own, *code_beside* where such trees stand; they count
     for this answer alone.
     """
-    direct, by = memory_id_in(query), by or in_force()
+    direct, by = memory_id_in(query), by or in_force(filters.scopes)
     search = search_for(query, meaning=meaning, filters=filters, fusion=by.fusion, k=k, direct=direct)
     searched = candidates(search)
     found = {hit.candidate.id: hit for hit in searched.found}
@@ -168,7 +177,7 @@ def find(
     may_look = by.is_anchored and filters.as_of is None
     code = looked_at(found, seen=code_seen, beside=code_beside) if may_look else {}
     scored = rank(
-        [_beside_its_code(hit.candidate, code, by.changed_factor) for hit in found.values()],
+        [_beside_its_code(_as_sure(hit, by), code, by.changed_factor) for hit in found.values()],
         now=filters.as_of or timezone.now(),
         rules=by.rules,
         fusion=by.fusion,
@@ -177,6 +186,13 @@ def find(
     )
     results = _results(_each_text_once(scored, found)[:k], found, rows)
     return [_with_code(result, code.get(result.memory.pk)) for result in results] if code else results
+
+
+def _as_sure(hit: Found, by: InForce) -> Candidate:
+    rule = by.decaying.get(hit.scope[0])
+    if rule is None or not rule.confidence_weight:
+        return hit.candidate
+    return replace(hit.candidate, confidence=confidence_factor(hit.confidence, rule.confidence_weight))
 
 
 def _beside_its_code(candidate: Candidate, code: Mapping[Any, list[AnchorNow]], changed_factor: float) -> Candidate:
@@ -190,13 +206,18 @@ def _with_code(result: Result, anchors: list[AnchorNow] | None) -> Result:
     return replace(result, anchors=tuple(anchors), why=f"{result.why.removesuffix('.')}; {told_of(anchors)}.")
 
 
-def _check(query: str, k: int, ignore: frozenset[str]) -> None:
+def _check(query: str, k: int | None, ignore: frozenset[str]) -> None:
     if not query:
         raise ValidationFailed("Say what to look for: the query is empty.", field="query")
-    if not 1 <= k <= MOST_RESULTS:
+    if k is not None and not 1 <= k <= MOST_RESULTS:
         raise ValidationFailed(f"k must be from 1 to {MOST_RESULTS}.", field="k")
     if not ignore <= IGNORABLE:
         raise ValidationFailed(f"Only {', '.join(sorted(IGNORABLE))} can be ignored.", field="ignore")
+
+
+def _confidences(least: str | None) -> tuple[str, ...] | None:
+    check_choice(least, CONFIDENCES, "min_confidence")
+    return at_least(least) if least else None
 
 
 def _checked(filters: Filters) -> Filters:

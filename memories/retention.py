@@ -91,6 +91,11 @@ def lower_of(*labels: str) -> str:
     return min(labels, key=CONFIDENCES.index)
 
 
+def at_least(label: str) -> tuple[str, ...]:
+    """*label* and what is surer."""
+    return CONFIDENCES[CONFIDENCES.index(label) :]
+
+
 def confidence_factor(label: str, confidence_weight: float) -> float:
     """1 + w for what is verified, 1 − w for what is unverified, exactly 1 otherwise and where w is 0."""
     return {VERIFIED: 1 + confidence_weight, UNVERIFIED: 1 - confidence_weight}.get(label, 1.0)

@@ -98,7 +98,7 @@ def _changes(body: shapes.EditIn) -> dict[str, Any]:
     changes = body.dict(exclude_unset=True, exclude={"entities"})
     if not changes and body.entities is None:
         raise ValidationFailed("Nothing to change: give at least one of the fields.")
-    for name in ("content", "kind", "source", "pinned"):
+    for name in ("content", "kind", "source", "pinned", "confidence"):
         if name in changes and changes[name] is None:
             raise ValidationFailed(f"{name} cannot be null; leave it out to keep it.", field=name)
     if body.entities is not None:

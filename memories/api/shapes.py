@@ -20,9 +20,13 @@ def _storable(text: str) -> str:
 
 
 _VALID_FROM = "Shown, not enforced: a memory is recalled before this moment too."
+CONFIDENCE = (
+    "How sure it is: verified, inferred or unverified. Nothing said is inferred, another word counts as unverified."
+)
 Text = Annotated[str, AfterValidator(_storable)]
 LinkType = Literal["relates_to", "supersedes", "contradicts", "derived_from"]
 Ignored = Literal["age", "reinforcement", "structural"]
+Confidence = Literal["unverified", "inferred", "verified"]
 
 
 class Request(Schema):
@@ -57,6 +61,7 @@ class RememberIn(Request):
     verbatim: str = ""
     session: Text = ""
     pinned: StrictBool = False
+    confidence: Text = Field(default="", description=CONFIDENCE)
     created_at: datetime | None = Field(default=None, description="When it was learned; now if left out.")
     valid_from: datetime | None = Field(default=None, description=_VALID_FROM)
     valid_until: datetime | None = Field(default=None, description="From then on it is not recalled.")
@@ -68,6 +73,7 @@ class EditIn(Request):
     kind: Text | None = None
     source: Text | None = None
     pinned: StrictBool | None = None
+    confidence: Text | None = Field(default=None, description=CONFIDENCE)
     entities: list[EntityIn] | None = Field(default=None, max_length=MOST_ENTITIES)
     valid_from: datetime | None = Field(default=None, description=_VALID_FROM)
     valid_until: datetime | None = Field(default=None, description="From then on it is not recalled.")
@@ -99,7 +105,12 @@ class RecallIn(Request):
     query: Text
     scopes: list[Text] | None = Field(default=None, max_length=100)
     kinds: list[Text] | None = Field(default=None, max_length=100)
-    k: StrictInt = Field(default=10, description="At most so many, from 1 to 50, and each text once.")
+    k: StrictInt | None = Field(
+        default=None,
+        description="At most so many, from 1 to 50, and each text once. Left out: 10, or what its policy says where "
+        "only decaying scopes are read.",
+    )
+    min_confidence: Confidence | None = Field(default=None, description="Leave out what is less sure, before ranking.")
     as_of: datetime | None = Field(default=None, description="Search what stood at this moment, which has been.")
     ignore: list[Ignored] = Field(default_factory=list, max_length=10)
     session: Text = Field(default="", max_length=120, description="Of the agent; the log of recalls shows it.")
@@ -140,6 +151,7 @@ class MemoryOut(Schema):
     content: str
     truncated: bool
     provenance: int
+    confidence: Confidence
     author_kind: str
     author: str | None
     agent: str
@@ -252,6 +264,7 @@ class FactorsOut(BaseModel):
     provenance: float
     reinforcement: float
     structural: float
+    confidence: float
 
 
 class RanksOut(BaseModel):
@@ -284,6 +297,7 @@ class ResultOut(BaseModel):
     similarity: float | None
     text_matched: int
     pinned: bool
+    confidence: Confidence
     policy: str
     disputed: bool
     dispute_id: UUID | None

@@ -8,8 +8,9 @@ from memories import entities, windows
 from memories.access import Actor
 from memories.controls import cleaned
 from memories.errors import Conflict, ValidationFailed
-from memories.models import Link, Memory, Provenance, Reinforcement
+from memories.models import Link, Memory, Provenance, Reinforcement, Scope
 from memories.models.memory import AuthorKind, content_hash
+from memories.retention import INFERRED, known_confidence, lower_of
 from memories.services import audit, lifecycle
 from memories.services.anchors import carry_anchors
 from memories.services.validation import (
@@ -19,6 +20,7 @@ from memories.services.validation import (
     check_kind,
     check_line,
     check_size,
+    check_storable,
     check_validity,
 )
 from memories.services.verification import stamp_new_wording
@@ -36,6 +38,7 @@ CHECKS: Final = {
     "valid_from": None,  # checked as a pair, with what is stored
     "valid_until": None,
     "pinned": lambda value: check_choice(value, (True, False), "pinned"),
+    "confidence": lambda value: check_storable(value, "confidence"),
 }
 # What a new version keeps of the old one. Not external_id and idempotency_key: they name the row an earlier write made.
 KEPT: Final = (
@@ -56,6 +59,8 @@ def edit(*, actor: Actor, memory: Memory, expected_version: int | None, **change
     """
     changes = cleaned(changes)
     _check(changes)
+    if "confidence" in changes:
+        changes["confidence"] = known_confidence(changes["confidence"])
     with writing():
         current = locked(actor, memory)
         if expected_version == LATEST:
@@ -124,7 +129,7 @@ def _in_place(actor: Actor, memory: Memory, changed: dict[str, Any]) -> Memory:
 
 def _new_version(actor: Actor, old: Memory, changed: dict[str, Any]) -> Memory:
     named = changed.get("entities", entities.specs_of(old))
-    columns = {field: getattr(old, field) for field in KEPT} | _authorship(actor, old) | changed
+    columns = {field: getattr(old, field) for field in KEPT} | _authorship(actor, old) | _not_kept(old) | changed
     columns.pop("entities", None)
     new = Memory(**columns, content_sha256=content_hash(changed["content"]), version=old.version + 1)
     take_turns(new.scope_id, "content", new.content_sha256)
@@ -142,10 +147,17 @@ def _new_version(actor: Actor, old: Memory, changed: dict[str, Any]) -> Memory:
     return new
 
 
+def _not_kept(old: Memory) -> dict[str, Any]:
+    """A pin in a scope that decays is on the words that were pinned: what replaces them has to earn its own."""
+    return {"pinned": False} if old.scope.retention == Scope.Retention.DECAYING else {}
+
+
 def _authorship(actor: Actor, old: Memory) -> dict[str, Any]:
-    """Who typed the new text. An agent's wording never passes for a person's, nor a provisional one for a firm one."""
+    """Who typed the new text, and how sure it is. An agent's wording never passes for a person's, nor a provisional one
+    for a firm one, nor is it verified because what it replaces was."""
     if actor.is_person:
         return {
+            "confidence": old.confidence,
             "author": actor.user,
             "agent": "",
             "author_kind": AuthorKind.HUMAN,
@@ -155,6 +167,7 @@ def _authorship(actor: Actor, old: Memory) -> dict[str, Any]:
         "author": actor.user,
         "agent": actor.agent[:120],
         "author_kind": AuthorKind.AGENT,
+        "confidence": lower_of(old.confidence, INFERRED),
         "provenance": min(old.provenance, Provenance.AGENT),
     }
 

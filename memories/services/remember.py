@@ -17,6 +17,7 @@ from memories.errors import Conflict
 from memories.models import Anchor, Kind, Memory, Provenance, Scope
 from memories.models.memory import AuthorKind, content_hash
 from memories.recognised_entities import recognise
+from memories.retention import known_confidence
 from memories.services import audit
 from memories.services.anchors import attach, check_anchors, read_anchors
 from memories.services.links import create_links
@@ -31,7 +32,7 @@ from zeromemory.embedding import EmbedderError
 logger = logging.getLogger(__name__)
 
 _NAMES: Final = ("idempotency_key", "external_id")
-_LEFT_ALONE: Final = ("pinned", "source", "verbatim", "valid_from", "valid_until")
+_LEFT_ALONE: Final = ("pinned", "source", "verbatim", "valid_from", "valid_until", "confidence")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,8 @@ def remember(
     asked |= {"content": content}
     draft = Draft(**cleaned(asked))
     check_draft(draft)
+    if draft.confidence:
+        draft = replace(draft, confidence=known_confidence(draft.confidence))
     require_scope(actor, scope)
     check_anchors(draft.anchors)
     code = read_anchors(scope, draft.anchors, actor.checkouts)
@@ -219,6 +222,7 @@ def _new_row(actor: Actor, scope: Scope, draft: Draft) -> Memory:
         valid_from=draft.valid_from,
         valid_until=draft.valid_until,
         pinned=draft.pinned,
+        confidence=known_confidence(draft.confidence),
         external_id=draft.external_id,
         idempotency_key=draft.idempotency_key,
     )

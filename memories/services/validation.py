@@ -52,7 +52,8 @@ class AnchorSpec:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A memory as somebody asks for it; ``checked`` says whether it may be written."""
+    """A memory as somebody asks for it; ``check_draft`` says whether it may be written. No ``confidence`` is inferred,
+    a word that nobody knows unverified."""
 
     content: str
     kind: str = Kind.FACT
@@ -71,6 +72,7 @@ class Draft:
     external_id: str = ""
     author_kind: str | None = None
     provenance: int | None = None
+    confidence: str = ""
 
 
 def check_draft(draft: Draft) -> None:
@@ -79,6 +81,7 @@ def check_draft(draft: Draft) -> None:
     check_size(draft.verbatim, "verbatim")
     for field in ("source", "session", "idempotency_key", "external_id"):
         check_line(getattr(draft, field), field)
+    check_storable(draft.confidence, "confidence")
     check_entities(draft.entities)
     check_links(draft.links)
     _check_replaced(draft.links)

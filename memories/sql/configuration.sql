@@ -1,5 +1,6 @@
 -- All that a recall needs to know before it searches: the configuration, which embedder answers, and the first and the
--- last of the stamps that live memories bear. As text: the driver would otherwise read it with a parser of its own choice.
+-- last of the stamps that live memories bear; and of the scopes that are read, the policies of those that decay. As text: the
+-- driver would otherwise read it with a parser of its own choice.
 SELECT
     (SELECT json_agg(row_to_json(r))::text FROM ranking_config r),
     (SELECT row_to_json(f)::text FROM fusion_config f),
@@ -8,4 +9,10 @@ SELECT
     (SELECT row_to_json(c)::text FROM embedder_change c ORDER BY id DESC LIMIT 1),
     (SELECT min(embedded_with) FROM memories WHERE invalidated_at IS NULL),
     (SELECT max(embedded_with) FROM memories WHERE invalidated_at IS NULL),
-    EXISTS (SELECT FROM memory_anchor WHERE retired_at IS NULL)
+    EXISTS (SELECT FROM memory_anchor WHERE retired_at IS NULL),
+    (
+        SELECT json_object_agg(s.id, row_to_json(p))::text
+        FROM memories_scope s
+        LEFT JOIN retention_policy p ON p.scope_id = s.id
+        WHERE s.id = ANY (%(scopes)s::bigint[]) AND s.retention = 'decaying'
+    )

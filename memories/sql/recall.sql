@@ -281,7 +281,7 @@ named AS MATERIALIZED (
       AND tie.memory_id IN (SELECT memory_id FROM shown)
 )
 SELECT
-    m.id, m.kind, m.content_sha256, m.created_at, m.provenance, m.session, m.agent, m.pinned, m.superseded_by_id,
+    m.id, m.kind, m.content_sha256, m.created_at, m.provenance, m.session, m.agent, m.pinned, m.superseded_by_id, m.confidence,
     m.scope_id, s.slug, s.retention, length(m.content) AS length,
     coalesce(f.multiplier, 1.0) AS reinforcement,
     shown.rank_vector, shown.rank_text, shown.rank_recency,

@@ -20,6 +20,7 @@ from memories.models import Kind, Memory
 from memories.paging import page_of
 from memories.presentation import AUTHOR_WORDS, result_row, row_of, scope_names, with_unchecked
 from memories.recall import COUNTED, MOST_RESULTS, Recall, recall
+from memories.retention import INFERRED, VERIFIED
 from memories.selection import RETIRED
 from memories.views.fragments import is_fragment, page_or_part
 
@@ -44,6 +45,7 @@ STATE_HINTS: Final = {
     "archived": "let go by a decaying scope, and restorable",
     "all": "whatever became of them",
 }
+SURE_WORDS: Final = ((VERIFIED, "verified"), (INFERRED, "verified or inferred"))
 PARAMETERS: Final = (
     "q",
     "scope",
@@ -56,6 +58,7 @@ PARAMETERS: Final = (
     "waiting",
     "stale",
     "entity",
+    "confidence",
     "ignore_age",
     "ignore_code",
     "ignore_use",
@@ -98,6 +101,7 @@ def _choice(actor: Actor, asked: dict[str, str]) -> Choice:
         waiting=asked.get("waiting") == "1",
         stale=asked.get("stale") == "1",
         entity=asked.get("entity"),
+        confidence=asked.get("confidence"),
     )
 
 
@@ -155,6 +159,7 @@ def _recalled(actor: Actor, asked: dict[str, str], choice: Choice, k: int) -> Re
         ignore=frozenset(factor for name, factor in IGNORING.items() if name in asked),
         rows=Memory.objects.for_list(),
         entity=choice.entity,
+        min_confidence=choice.confidence,
         pinned=True if choice.pinned else None,
         author_kind=choice.author,
         created_from=now - timedelta(days=bucket.to) if bucket and bucket.to else None,
@@ -199,6 +204,7 @@ def _filters(actor: Actor, asked: dict[str, str], choice: Choice) -> list[dict[s
         ("Scope", "scope", [("", "All", None), *((n, n, _n(counts, "scope", pk)) for pk, n in names.items())]),
         ("Age", "age", [("", "Any", None), *((n, b.label, _n(counts, "age", n)) for n, b in AGE_BUCKETS.items())]),
         ("Author", "author", [("", "Any", None), *((a, w, _n(counts, "author", a)) for a, w in AUTHOR_WORDS.items())]),
+        ("Sure", "confidence", [("", "Any", None), *((c, w, _n(counts, "confidence", c)) for c, w in SURE_WORDS)]),
     ]  # fmt: skip
     shown = [_group(asked, *group) for group in groups if not (group[1] == "state" and "q" in asked)]
     return [*shown, _marks(asked, counts)]

@@ -91,6 +91,7 @@ def _facts(memory: Memory) -> list[dict[str, Any]]:
         {"label": "Session", "text": memory.session},
         {"label": "Source", "text": memory.source},
         {"label": "Provenance", "text": PROVENANCE_WORDS[memory.provenance]},
+        {"label": "Confidence", "text": memory.get_confidence_display()},
         {"label": "Reinforcement", "text": f"× {reinforcement.multiplier:.2f}" if reinforcement else "× 1, no signals"},
         {"label": "Found by meaning", "when": memory.embedded_at}
         if is_embedded(memory, stamps_in_use())

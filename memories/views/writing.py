@@ -49,7 +49,8 @@ def _asked_scope(request: HttpRequest, actor: Actor) -> int | None:
 
 def _remember(actor: Actor, wanted: dict[str, Any]) -> services.Remembered:
     asked = {
-        name: wanted[name] for name in ("scope", "content", "kind", "source", "entities", "valid_from", "valid_until")
+        name: wanted[name]
+        for name in ("scope", "content", "kind", "source", "entities", "confidence", "valid_from", "valid_until")
     }
     return services.remember(actor=actor, **asked)
 
@@ -88,6 +89,7 @@ def _edit_form(memory: Memory, sent: Any = None) -> MemoryForm:
         "content": memory.content,
         "kind": memory.kind,
         "source": memory.source,
+        "confidence": memory.confidence,
         "entities": "\n".join(line_of(entity) for entity in named),
         "valid_from": MomentField.typed(memory.valid_from),
         "valid_until": MomentField.typed(memory.valid_until),

@@ -44,7 +44,7 @@ def test_the_factors_of_a_result_multiply_to_its_score(api, scope):
     assert len(answer["results"]) == 2
     for result in answer["results"]:
         product = 1.0
-        for factor in ("relevance", "kind", "age", "provenance", "reinforcement", "structural"):
+        for factor in ("relevance", "kind", "age", "provenance", "reinforcement", "structural", "confidence"):
             product *= result["factors"][factor]
         assert product == pytest.approx(result["score"], abs=1e-9)
         assert result["policy"] == "ageing"

@@ -327,7 +327,7 @@ def test_the_best_match_is_shown_as_a_hundred_per_cent_and_the_rest_in_proportio
 def test_every_factor_of_a_score_is_on_the_page(mine, searched):
     html = Html(page(mine, "?q=upload"))
     (first, *_) = html.classed("breakdown")
-    for factor in ("relevance", "kind", "age", "provenance", "reinforcement", "structural", "score"):
+    for factor in ("relevance", "kind", "age", "provenance", "reinforcement", "structural", "confidence", "score"):
         assert factor in first.text
 
 

@@ -66,6 +66,7 @@ candidates = st.builds(
     text_matched=st.integers(0, 5),
     reinforcement=st.floats(0.5, 1.4),
     structural=st.sampled_from([1.0, 0.15]),
+    confidence=st.sampled_from([1.0, 1.5, 0.5]),
     policy=st.sampled_from(POLICIES),
 )
 pools = st.lists(candidates, max_size=12, unique_by=lambda candidate: candidate.id)
@@ -297,7 +298,7 @@ def test_the_product_of_the_factors_is_the_score(
     for scored in rank(pool, now=NOW, rules=rules, fusion=fusion, ignore=ignore):
         product = math.prod(getattr(scored.factors, field.name) for field in fields(scored.factors))
         assert scored.score == pytest.approx(product, abs=1e-9)
-        assert 0 <= scored.score <= 1.4
+        assert 0 <= scored.score <= 1.4 * 1.5
         assert scored.policy == scored.candidate.policy
 
 

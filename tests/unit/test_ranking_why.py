@@ -82,6 +82,7 @@ def test_it_names_the_kind_as_people_say_it(kind: str, words: str) -> None:
         ({"reinforcement": 0.65343}, "its track record (×0.65)"),
         ({"structural": 0.15, "reinforcement": 0.5}, "a change in its code (×0.15)"),
         ({"kind": "task", "age_days": 1000}, "its age (below ×0.01)"),
+        ({"confidence": 0.5}, "being unverified (×0.50)"),
     ],
 )
 def test_it_names_what_lowered_the_score_most(overrides: dict[str, Any], cause: str) -> None:
@@ -92,6 +93,11 @@ def test_it_is_silent_about_factors_that_change_nothing() -> None:
     text = sentence()
     assert "lowered" not in text
     assert "reinforced" not in text
+
+
+def test_it_names_what_raised_the_score() -> None:
+    assert "; reinforced ×1.20 and verified ×1.50." in sentence(reinforcement=1.2, confidence=1.5)
+    assert "reinforced" not in sentence(confidence=1.5)
 
 
 def test_it_names_the_policy_of_a_decaying_scope() -> None:

@@ -67,6 +67,7 @@ def remember(
     source: Annotated[str, Field(description="Where it is from: an address, a file, a person.")] = "",
     session: Session = "",
     pinned: StrictBool = False,
+    confidence: Annotated[str, Field(description="verified, inferred (where nothing is said) or unverified.")] = "",
     idempotency_key: Annotated[str, Field(description="A retry with the same key and text writes nothing.")] = "",
 ) -> Said:
     """Store one memory. The same text again gives the memory there is. Declare what it replaces by a `supersedes` link,
@@ -82,6 +83,7 @@ def remember(
         source=source,
         session=session,
         pinned=pinned,
+        confidence=confidence,
         idempotency_key=idempotency_key,
     )
     answer = answers.remember_answer(remembered, actor)
@@ -98,7 +100,10 @@ def recall(
     query: Annotated[str, Field(description="A question or a few words; an id, a path or a quoted phrase is found.")],
     scopes: Scopes = None,
     kinds: list[str] | None = None,
-    k: Annotated[StrictInt, Field(ge=1, le=MOST_RESULTS)] = 10,
+    k: Annotated[
+        StrictInt | None, Field(ge=1, le=MOST_RESULTS, description="10 if left out; of decaying scopes their own.")
+    ] = None,
+    min_confidence: Annotated[rest.Confidence | None, Field(description="Leave out what is less sure.")] = None,
     ignore: Annotated[list[rest.Ignored] | None, Field(description="Factors to leave out of the score.")] = None,
     session: Session = "",
     code_state: Annotated[
@@ -113,6 +118,7 @@ def recall(
         scopes=scopes,
         kinds=kinds,
         k=k,
+        min_confidence=min_confidence,
         ignore=frozenset(ignore or ()),
         session=session,
         code_seen=dict(seen_as(**each.model_dump()) for each in code_state or ()),

@@ -5,14 +5,14 @@ from typing import Any
 
 from django.utils import timezone
 
-from memories.models import Memory, RetentionCycle, RetentionPolicy, Scope
+from memories.models import Memory, RetentionCycle, RetentionPolicy, Scope, User
 from memories.services.retention import Cycled, run_cycle
 from tests.factories import make_memory, make_scope
 
 
-def make_decaying(*, fill: int = 0, **policy: Any) -> Scope:
+def make_decaying(*, fill: int = 0, owner: User | None = None, **policy: Any) -> Scope:
     """A decaying scope, with *fill* memories that were used just now."""
-    scope = make_scope(retention="decaying")
+    scope = make_scope(owner, retention="decaying")
     if policy:
         RetentionPolicy.objects.create(scope=scope, **policy)
     for _ in range(fill):
