@@ -13,6 +13,7 @@ from django.views.decorators.http import require_safe
 from insights import queries
 from insights.addresses import activity_of, csv_of, memories_of, page_of, period_of
 from insights.charts import CHARTS, Chart, Table, scope_table
+from insights.code_verdicts import CodeVerdicts, anchored_at, code_verdicts, verdict_chart, verdict_table
 from insights.recall_quality import DAYS, RecallQuality, recall_quality
 from insights.recall_words import recalls_by_day, tiles
 from insights.words import count
@@ -25,6 +26,7 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 SCOPES = "scopes"
 RECALLS = "recalls"
 WRITERS = "writers"
+CODE = "code"
 PERIODS = (7, 30, 90)
 
 
@@ -47,6 +49,7 @@ def insights(request: HttpRequest) -> HttpResponse:
         "median_n": "half are older" if ageing.live > 1 else "",
         "days": days,
         "recall": _recall(recall_quality(actor=actor, scope=scope, days=days, now=now)),
+        **_code(code_verdicts(actor=actor, scope=scope), ageing.scope),
         "writers": writer_table(writers(actor=actor, scope=scope, days=days, now=now)),
         "writers_csv": csv_of(WRITERS, ageing.scope, days=str(days)),
     }
@@ -56,9 +59,11 @@ def insights(request: HttpRequest) -> HttpResponse:
 @require_safe
 def table_csv(request: HttpRequest, name: str) -> HttpResponse:
     actor = actor_for_request(request)
-    if name not in {*CHARTS, SCOPES, RECALLS, WRITERS}:
+    if name not in {*CHARTS, SCOPES, RECALLS, WRITERS, CODE}:
         raise Http404(f"There is no table {name!r}.")
     scope, now = _chosen(request, actor), timezone.now()
+    if name == CODE:
+        return as_csv(name, verdict_table(code_verdicts(actor=actor, scope=scope), anchored_at))
     if name == RECALLS:
         quality = recall_quality(actor=actor, scope=scope, days=_days(request), now=now)
         return as_csv(name, recalls_by_day(quality).table)
@@ -93,6 +98,17 @@ def _recall(quality: RecallQuality) -> dict[str, Any]:
             {"label": f"{days} days", "href": period_of(scope, days), "selected": days == quality.days}
             for days in PERIODS
         ],
+    }
+
+
+def _code(found: CodeVerdicts, scope: str | None) -> dict[str, Any]:
+    return {
+        "code": found,
+        "code_chart": verdict_chart(found, anchored_at) if found.known else None,
+        "code_table": verdict_table(found, anchored_at),
+        "code_share": found.stale / found.known if found.known else None,
+        "code_n": f"{count(found.stale)} of {count(found.known)}" if found.known else "",
+        "code_csv": csv_of(CODE, scope),
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import messages
@@ -13,6 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from memories.access import Actor, actor_for_request, readable_scopes
 from memories.anchored import Hanging, hanging_on, memories_of
 from memories.anchors import AnchorNow
+from memories.code.verdicts import Verdict
 from memories.errors import ValidationFailed, ZeroMemoryError
 from memories.forms import RepositoryForm
 from memories.models import CodeLook, Repository
@@ -95,7 +97,7 @@ def _page(
     request: HttpRequest, actor: Actor, repository: Repository, form: RepositoryForm | None = None
 ) -> HttpResponse:
     sought = {name: request.GET.get(name, "").replace("\0", "").strip()[:1000] for name in ("path", "symbol")}
-    hanging = hanging_on([repository], actor, **sought)[repository.pk]
+    hanging, verdict = hanging_on([repository], actor, **sought)[repository.pk], _verdict(request)
     problem = _problem(repository)
     if not problem:
         services.note_read([repository])
@@ -106,14 +108,22 @@ def _page(
         "summary": summary,
         "problem": problem,
         "sought": sought,
-        "narrowed": any(sought.values()),
-        "files": _files(hanging.looked_at, actor),
+        "narrowed": any(sought.values()) or bool(verdict),
+        "verdict": verdict,
+        "verdicts": list(Verdict),
+        "files": _files([now for now in hanging.looked_at if not verdict or now.verdict == verdict], actor),
         **_held(actor, repository),
         "staff": actor.user.is_staff,
         "form": form or _change_form(actor, repository),
         **summary,
     }
     return render(request, "memories/repository.html", context, status=422 if form else 200)
+
+
+def _verdict(request: HttpRequest) -> str:
+    """One of them, as of now; anything else is none."""
+    asked = request.GET.get("verdict", "")
+    return asked if asked in list(Verdict) else ""
 
 
 def _held(actor: Actor, repository: Repository) -> dict[str, Any]:
@@ -128,7 +138,7 @@ def _change_form(actor: Actor, repository: Repository, sent: Any = None) -> Repo
     return RepositoryForm(sent, actor=actor, named=True, initial=initial)
 
 
-def _files(nows: tuple[AnchorNow, ...], actor: Actor) -> list[dict[str, Any]]:
+def _files(nows: Sequence[AnchorNow], actor: Actor) -> list[dict[str, Any]]:
     """What hangs on each file, in the order of their paths."""
     memories = memories_of(nows, actor)
     files: dict[str, list[dict[str, Any]]] = {}
