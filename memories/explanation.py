@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from memories.ranking import DECAYING, LINEAR, Candidate, Scored
+from memories.ranking import DECAYING, Candidate, Scored
 
 _LOWERED_BY: Final = {
     "relevance": "a weaker match than the best",
@@ -46,9 +46,7 @@ def _basis(scored: Scored) -> str:
         return "kind alone because its scope keeps weight by last access"
     if "age" in scored.ignored:
         return "kind alone"
-    if scored.rule.curve == LINEAR:
-        return "age (linear curve) and kind"
-    return "age and kind"
+    return f"age ({scored.rule.curve} curve) and kind"
 
 
 def _raised(scored: Scored) -> str:

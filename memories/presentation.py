@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from memories.headlines import headline
 from memories.models import Memory, Scope
-from memories.ranking import LINEAR, UNKNOWN_RULE, KindRule, age_factor, age_in_days, is_faded
+from memories.ranking import UNKNOWN_RULE, KindRule, age_factor, age_in_days, is_faded
 from memories.recall import Result
 from memories.retention import UNVERIFIED, VERIFIED
 from memories.verdict_words import row_badge
@@ -271,9 +271,8 @@ def _match(result: Result) -> str:
 def _ageing(result: Result, rule: KindRule) -> str:
     if result.policy == Scope.Retention.DECAYING:
         return "its scope keeps by last access, so age does not count"
-    curve = ", linear" if rule.curve == LINEAR else ""
     age = _in_days(int(result.age_days)) if result.age_days >= 1 else "under a day"
-    return f"{age} old, half-life {_in_days(rule.half_life_days)}{curve}"
+    return f"{age} old, half-life {_in_days(rule.half_life_days)}, {rule.curve}"
 
 
 def _in_days(days: float) -> str:

@@ -30,8 +30,8 @@ def sentence(
 
 def test_it_reads_as_one_sentence() -> None:
     assert sentence(age_days=12, rank_vector=2, reinforcement=1.10397) == (
-        "Matched 3 of your words and came 2nd by meaning; a decision, 12 days old, ranked by age and kind; "
-        "reinforced ×1.10; lowered most by a weaker match than the best (×0.94)."
+        "Matched 3 of your words and came 2nd by meaning; a decision, 12 days old, ranked by "
+        "age (exponential curve) and kind; reinforced ×1.10; lowered most by a weaker match than the best (×0.94)."
     )
 
 
