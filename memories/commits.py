@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from memories.anchors import saved_fingerprints
-from memories.checkout import MOST_BYTES, Checkout
+from memories.checkout import MOST_BYTES, Checkout, Missing, Unreadable
 from memories.code.symbols import Source
 from memories.guard import masked
 from memories.models import Anchor
@@ -37,10 +37,11 @@ def differs_at(anchor: Anchor, tree: Checkout, *, seconds: float = SECONDS) -> s
         return NOT_ASKED if (tree.root / ".git").exists() else NO_CHECKOUT
     if _is_older(tree, head, anchor):
         return f"The checkout is older than the memory's anchor. It differs at commit {head.words}"
-    now = _at(tree, head.revision, anchor)
-    if now == _saved(anchor):
+    committed = _at(tree, head.revision, anchor)
+    if committed == _saved(anchor):
         return NOT_COMMITTED
-    return _newest_change(anchor, tree, now, until)
+    said = _newest_change(anchor, tree, committed, until)
+    return said if committed == _standing(tree, anchor) else f"{said} (in the working tree it differs once more)"
 
 
 def _newest_change(anchor: Anchor, tree: Checkout, now: str, until: float) -> str:
@@ -83,6 +84,14 @@ def _log(tree: Checkout, *arguments: str) -> Iterator[_Commit]:
         revision, separator, words = line.partition("\0")
         if separator:
             yield _Commit(revision, masked(words))
+
+
+def _standing(tree: Checkout, anchor: Anchor) -> str:
+    try:
+        found = tree.symbol(anchor.path, anchor.symbol)
+    except (Missing, Unreadable):
+        return ""
+    return found.fingerprints.exact if found else ""
 
 
 def _saved(anchor: Anchor) -> str:
