@@ -18,6 +18,7 @@ from memories.fusion import Background
 from memories.models import Memory, Scope
 from memories.ranking import Candidate
 from memories.sql import load
+from memories.vocabulary import Widened
 from memories.words import Word
 from zeromemory.lib.partial import partial
 from zeromemory.lib.prepared import prepared_cursor
@@ -71,6 +72,8 @@ _BACK_THEN: Final = {
     ),
 }
 
+_WIDENED: Final = ("or_alias", "or_alias_share")  # left out where no alias is asked for, and so free of cost there
+
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
@@ -108,6 +111,7 @@ class Search:
     choosing_windows: int = CHOOSING_WINDOWS
     passed_over: Collection[UUID | str | int] = field(default_factory=tuple)
     names: Collection[str] = ()
+    widened: Sequence[Widened] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +203,7 @@ def _statement(search: Search) -> str:
     return _composed(
         tuple(_asked(search.filters)),
         search.filters.as_of is not None,
+        bool(search.widened),
         dimensions=len(search.meaning.vector) if search.meaning else NO_DIMENSIONS,
         pool=search.pool,
         windows=search.pool * WINDOWS_A_PLACE,
@@ -210,13 +215,14 @@ def _statement(search: Search) -> str:
 
 
 @lru_cache(maxsize=64)
-def _composed(filters: tuple[str, ...], back_then: bool, **numbers: int) -> str:
+def _composed(filters: tuple[str, ...], back_then: bool, widened: bool, **numbers: int) -> str:
     moment = _BACK_THEN if back_then else _NOW
     conditions = ["m.scope_id = ANY (%(scopes)s::bigint[])", moment["valid"], *(_FILTERS[name] for name in filters)]
     filters_text = " AND ".join(conditions)
     joined = _JOINED if filters or back_then else _LOOKED_UP
     parts = (
         moment
+        | {name: load(name) if widened else "" for name in _WIDENED}
         | {"filters": filters_text, "found_by_index": joined.replace("{filters}", filters_text)}
         | {name: str(int(it)) for name, it in numbers.items()}
     )
@@ -244,6 +250,8 @@ def _parameters(search: Search) -> dict[str, Any]:
         "direct": search.direct,
         "passed_over": list(search.passed_over),
         "names": sorted(search.names),
+        "alias_places": [place for place, _ in search.widened],
+        "aliases": [text for _, text in search.widened],
     }
 
 

@@ -21,6 +21,8 @@ from memories.models import (
 from memories.ranking import KINDS, REINFORCEMENT_DEFAULTS, UNKNOWN_RULE, KindRule, ReinforcementRule
 from memories.retention import RetentionRule
 from memories.sql import load
+from memories.vocabulary import Pair, spelt
+from memories.words import searchable
 from zeromemory.lib.partial import partial
 
 MISSING = 0  # the version shown for a row that does not exist
@@ -35,7 +37,7 @@ _CHANGE_FIELDS = ("id", "former_stamp", "former_choice", "stamp", "choice", "sta
 class InForce:
     """What a recall goes by. ``rules`` as in ``ranking_rules()``; ``change`` is the newest change of the embedder.
     ``stamps`` of live memories: the first and the last in order, so one where all bear the same. ``decaying`` holds the
-    rule of each scope that is read and decays."""
+    rule of each scope that is read and decays, ``aliases`` those of the scopes that the query may hold."""
 
     rules: dict[str, KindRule]
     fusion: FusionRule
@@ -44,6 +46,7 @@ class InForce:
     changed_factor: float = CodeConfig().changed_factor
     is_anchored: bool = False  # whether any memory names code
     decaying: Mapping[int, RetentionRule] = field(default_factory=dict)
+    aliases: tuple[Pair, ...] = ()
 
     def top_k(self, scopes: Collection[int]) -> int | None:
         """How many results their policies give where nobody names a number; None unless each of *scopes* decays."""
@@ -68,11 +71,11 @@ def reinforcement_rule() -> ReinforcementRule:
     return ReinforcementRule(**row) if row else REINFORCEMENT_DEFAULTS
 
 
-def in_force(scopes: Collection[int] = ()) -> InForce:
-    """In one round trip, for the hot path; *scopes* are those that are read."""
+def in_force(scopes: Collection[int] = (), query: str = "") -> InForce:
+    """In one round trip, for the hot path; *scopes* are those that are read, *query* what is looked for in them."""
     with connection.cursor() as cursor:
-        cursor.execute(load("configuration"), {"scopes": sorted(scopes)})
-        *parts, first, last, is_anchored, policies = cursor.fetchone()
+        cursor.execute(load("configuration"), {"scopes": sorted(scopes), "query": spelt(searchable(query))})
+        *parts, first, last, is_anchored, policies, aliases = cursor.fetchone()
     ranking, fusion, weights, code, change = (json.loads(part) if part else None for part in parts)
     rules = {row["kind"]: KindRule(*(row[field] for field in RULE_FIELDS)) for row in ranking or ()}
     return InForce(
@@ -83,6 +86,7 @@ def in_force(scopes: Collection[int] = ()) -> InForce:
         changed_factor=code["changed_factor"] if code else CodeConfig().changed_factor,
         is_anchored=is_anchored,
         decaying=_rules(json.loads(policies)) if policies else {},
+        aliases=tuple((term, alias) for term, alias in json.loads(aliases)) if aliases else (),
     )
 
 

@@ -36,6 +36,7 @@ PROVENANCE_WORDS: Final = {0: "provisional", 1: "agent or import", 2: "typed by 
 
 
 ACTION_WORDS: Final = {
+    "add_alias": "added as an alias",
     "approve": "approved",
     "archive": "let go into the archive",
     "cancel_import": "cancelled",
@@ -74,6 +75,7 @@ ACTION_WORDS: Final = {
     "reopen_dispute": "reopened",
     "reopen_rule": "reopened",
     "restore": "restored",
+    "retire_alias": "retired as an alias",
     "revoke_rule": "revoked",
     "reword_rule": "reworded",
     "set_member": "let in or changed a member",
@@ -97,6 +99,7 @@ ACTION_WORDS: Final = {
 
 # What an act is done to, where that is not a memory; and the words of a count, where the trail names the thing itself.
 ACTED_ON: Final = {
+    "add_alias": "pair of words",
     "approve": "draft",
     "cancel_import": "import",
     "confirm_import": "import",
@@ -119,6 +122,7 @@ ACTED_ON: Final = {
     "rename_scope": "scope",
     "reopen_dispute": "dispute",
     "reopen_rule": "rule",
+    "retire_alias": "pair of words",
     "revoke_rule": "rule",
     "reword_rule": "rule",
     "set_member": "member",

@@ -1,7 +1,7 @@
 """Recall: the one read by meaning and words. It writes nothing, so being shown never moves anything."""
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -30,6 +30,7 @@ from memories.querysets import OPENING, MemoryQuerySet
 from memories.ranking import AGEING, IGNORABLE, Candidate, Factors, Scored, rank
 from memories.retention import CONFIDENCES, at_least, confidence_factor
 from memories.services.validation import CLOCK_SKEW, check_aware, check_choice, check_storable
+from memories.vocabulary import Pair, spoken, widened
 from memories.words import QUERY_LENGTH, memory_id_in, names_in, searchable, words_of
 from zeromemory.embedding import EmbedderError
 
@@ -112,9 +113,9 @@ def recall(
     _check(query, k, ignore)
     narrower["confidences"] = _confidences(min_confidence)
     filters = _checked(Filters(scopes=read_targets(actor, scopes), kinds=kinds, as_of=as_of, **narrower))
-    by = in_force(filters.scopes)
+    by = in_force(filters.scopes, query)
     k = k or by.top_k(filters.scopes) or USUAL_RESULTS
-    meaning, stamps, notices = _meaning(query, by.change)
+    meaning, stamps, notices = _meaning(spoken(query, by.aliases), by.change)
     look = partial(
         find, query=query, meaning=meaning, ignore=ignore, by=by, code_seen=code_seen, code_beside=actor.checkouts
     )
@@ -167,8 +168,10 @@ def find(
     *code_seen* is what the caller sees in a working tree of its own, *code_beside* where such trees stand; they count
     for this answer alone.
     """
-    direct, by = memory_id_in(query), by or in_force(filters.scopes)
-    search = search_for(query, meaning=meaning, filters=filters, fusion=by.fusion, k=k, direct=direct)
+    direct, by = memory_id_in(query), by or in_force(filters.scopes, query)
+    search = search_for(
+        query, meaning=meaning, filters=filters, fusion=by.fusion, k=k, direct=direct, aliases=by.aliases
+    )
     searched = candidates(search)
     found = {hit.candidate.id: hit for hit in searched.found}
     if direct in found:
@@ -247,13 +250,22 @@ def _meaning(query: str, change: EmbedderChange | None) -> tuple[Meaning | None,
 
 
 def search_for(
-    query: str, *, meaning: Meaning | None, filters: Filters, fusion: FusionRule, k: int, direct: UUID | None = None
+    query: str,
+    *,
+    meaning: Meaning | None,
+    filters: Filters,
+    fusion: FusionRule,
+    k: int,
+    direct: UUID | None = None,
+    aliases: Sequence[Pair] = (),
 ) -> Search:
     """What recall looks for when it is asked *query*; *direct* is the memory whose id was pasted."""
     text = searchable(query)
+    words = words_of(text)
     return Search(
         filters=filters,
-        words=words_of(text),
+        words=words,
+        widened=widened(words, text, aliases),
         names=names_in(text),
         meaning=meaning,
         direct=direct,

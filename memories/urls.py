@@ -3,6 +3,7 @@ from django.urls import URLPattern, path
 from memories import people_views
 from memories.views import (
     account,
+    aliases,
     anchoring,
     browse,
     bulk,
@@ -40,6 +41,10 @@ urlpatterns: list[URLPattern] = [
     path("repositories/<str:repository>/remove/", repositories.repository_remove, name="repository_remove"),
     path("scopes/", scopes.scope_list, name="scope_list"),
     path("scopes/<int:scope_id>/", scopes.scope_detail, name="scope_detail"),
+    path("scopes/<int:scope_id>/aliases/", aliases.scope_alias_add, name="scope_alias_add"),
+    path(
+        "scopes/<int:scope_id>/aliases/<uuid:alias_id>/retire/", aliases.scope_alias_retire, name="scope_alias_retire"
+    ),
     path("scopes/<int:scope_id>/leave/", scopes.scope_leave, name="scope_leave"),
     path("scopes/<int:scope_id>/members/", scopes.scope_set_member, name="scope_set_member"),
     path("scopes/<int:scope_id>/members/<int:user_id>/remove/", scopes.scope_remove_member, name="scope_remove_member"),

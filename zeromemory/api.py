@@ -20,6 +20,7 @@ from ninja.security import HttpBearer
 import zeromemory
 from insights.api import router as insights_router
 from memories.access import Actor
+from memories.api.aliases import router as aliases_router
 from memories.api.bulk import router as bulk_router
 from memories.api.freshness import router as freshness_router
 from memories.api.routes import router as memories_router
@@ -68,6 +69,7 @@ api.add_router("", bulk_router, tags=["memories"])  # first, or "bulk" would be 
 api.add_router("", memories_router, tags=["memories"])
 api.add_router("", freshness_router, tags=["memories"])
 api.add_router("", signals_router, tags=["memories"])
+api.add_router("", aliases_router, tags=["scopes"])
 api.add_router("", transfer_router, tags=["import and export"])
 api.add_router("", reflections_router, tags=["reflections"])
 api.add_router("", insights_router, tags=["insights"])

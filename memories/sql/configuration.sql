@@ -1,5 +1,6 @@
 -- All that a recall needs to know before it searches: the configuration, which embedder answers, and the first and the
--- last of the stamps that live memories bear; and of the scopes that are read, the policies of those that decay. As text: the
+-- last of the stamps that live memories bear; and of the scopes that are read, the policies of those that decay, and the aliases
+-- that the query holds. As text: the
 -- driver would otherwise read it with a parser of its own choice.
 SELECT
     (SELECT json_agg(row_to_json(r))::text FROM ranking_config r),
@@ -15,4 +16,10 @@ SELECT
         FROM memories_scope s
         LEFT JOIN retention_policy p ON p.scope_id = s.id
         WHERE s.id = ANY (%(scopes)s::bigint[]) AND s.retention = 'decaying'
+    ),
+    (
+        SELECT json_agg(json_build_array(a.term, a.alias) ORDER BY a.id)::text
+        FROM vocabulary_alias a
+        WHERE a.scope_id = ANY (%(scopes)s::bigint[]) AND a.retired_at IS NULL
+          AND (strpos(%(query)s, lower(a.term)) > 0 OR strpos(%(query)s, lower(a.alias)) > 0)
     )

@@ -6,7 +6,7 @@ WITH given AS MATERIALIZED (
     SELECT place, identifier, english, lexemes, CASE
         WHEN identifier AND numnode(parts) > 0 THEN parts
         ELSE english || parts
-    END AS query
+    END {or_alias} AS query
     FROM unnest(%(words)s::text[], %(identifiers)s::boolean[]) WITH ORDINALITY AS word(text, identifier, place),
     LATERAL (
         SELECT
@@ -28,7 +28,7 @@ size AS MATERIALIZED (
 kept AS MATERIALIZED (
     SELECT
         row_number() OVER (ORDER BY identifier DESC, place) - 1 AS bit, place, identifier, english, query,
-        coalesce(share, 0) AS share
+        coalesce(share, 0) {or_alias_share} AS share
     FROM (SELECT *, bool_and(numnode(english) = 0) OVER () AS only_stop_words FROM given WHERE numnode(query) > 0) AS told
     LEFT JOIN (
         SELECT place, min(coalesce(known.share, 0)) AS share

@@ -26,6 +26,7 @@ class Format(ABC):
     takes_folder: ClassVar[bool] = False  # may read a folder of this machine, given as its path
     writes_folder: ClassVar[bool] = False  # may write a folder of files; what ``write`` gives is a zip of them
     carries: ClassVar[bool] = False  # holds scopes, settings and what is kept about the memories, too
+    holds_aliases: ClassVar[bool] = False  # of each scope, as AliasRecord; where it ``carries`` they are rows
     suffixes: ClassVar[tuple[str, ...]] = ()  # of the files it reads, where it reads others than it writes
     mark: ClassVar[re.Pattern[str] | None] = None  # found near the top of a file of this format, and hardly in others
 

@@ -6,15 +6,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from django.db import connection, transaction
-from django.db.models import Prefetch, QuerySet
+from django.db.models import Model, Prefetch, QuerySet
 
 from memories.embedder_in_use import newest_change
-from memories.models import Link, Memory, MemoryEntity, Scope, UsageEvent, Verification
+from memories.models import Alias, Link, Memory, MemoryEntity, Scope, UsageEvent, Verification
 from memories.presentation import scope_names
 from memories.transfer import departing
 from memories.transfer.contract import Format
 from memories.transfer.errors import TransferError
 from memories.transfer.records import (
+    AliasRecord,
     CheckRecord,
     Counts,
     EntityRecord,
@@ -67,7 +68,7 @@ def _exported[T](
     with _one_moment():
         memories = Memory.objects.in_scopes([scope.pk for scope in scopes])
         counted = memories.count()
-        records = _records(memories, scopes, export, whole=whole, carries=format.carries)
+        records = _records(format, memories, scopes, export, whole=whole)
         yield from write(records, Counts(memories=counted, embedder=_embedder() if whole else ""))
         if export.written != counted:
             raise TransferError(f"{counted} memories were counted and {export.written} exported. Try again.")
@@ -91,14 +92,15 @@ def _embedder() -> str:
 
 
 def _records(
-    memories: QuerySet[Memory], scopes: Sequence[Scope], export: Export, *, whole: bool, carries: bool
+    format: Format, memories: QuerySet[Memory], scopes: Sequence[Scope], export: Export, *, whole: bool
 ) -> Iterator[Record]:
     """The memories last: a file that was cut off has fewer of them than it announces."""
     names = scope_names(scopes)
-    if carries:
+    if format.carries:
         yield from _beside(names, scopes, export, whole=whole)
     else:
-        _leave_out(names, export)
+        yield from _aliases(names, export) if format.holds_aliases else ()
+        _leave_out(names, export, but=Alias if format.holds_aliases else None)
     for memory in _with_all(memories).iterator(chunk_size=BATCH):
         yield _record(memory, names, export)
         export.written += 1
@@ -114,8 +116,16 @@ def _beside(names: dict[int, str], scopes: Sequence[Scope], export: Export, *, w
         export.carried[record.type] += 1
 
 
-def _leave_out(names: dict[int, str], export: Export) -> None:
+def _aliases(names: dict[int, str], export: Export) -> Iterator[AliasRecord]:
+    for alias in Alias.objects.filter(scope__in=names, retired_at=None).order_by("created_at", "pk"):
+        yield AliasRecord(alias.term, alias.alias, names[alias.scope_id], alias.pk, alias.created_at)
+        export.carried[Alias._meta.db_table] += 1
+
+
+def _leave_out(names: dict[int, str], export: Export, *, but: type[Model] | None) -> None:
     for record in departing.about_memories(names, export.left_out):
+        if but and record.type == but._meta.db_table:
+            continue
         export.left_out[f"rows of {record.type}, which a file of jsonl holds alone"] += 1
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from memories.models import Kind, Provenance
+from memories.retention import INFERRED, UNVERIFIED, VERIFIED, known_confidence
 from memories.transfer import fields, front_matter
 from memories.transfer.errors import TransferError
 from memories.transfer.foreign import (
@@ -21,10 +22,13 @@ from memories.transfer.foreign import (
     kind_of,
     origin,
 )
-from memories.transfer.records import CheckRecord, Counts, MemoryRecord, Record
+from memories.transfer.records import AliasRecord, Counts, MemoryRecord, Record
 from memories.transfer.sources import File, files_in
 
 FORGOTTEN: Final = "agent"  # stands for the successor where there is none
+ALIAS: Final = "alias"
+_SAME: Final = re.compile(r"\s*(?P<term>[^\n]+?)\s*(?:<->|->|=>|[=→↔≡:])\s*(?P<others>[^\n]+?)\s*")
+_FORMER_NOTE: Final = "Verified, as GrayMatter has it."
 _PREFIX: Final = "graymatter:"
 _KIND: Final = "memory_kind"  # a field of this product, which GrayMatter passes over
 _HEADING: Final = re.compile(r"\s*## (?P<created_at>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\n\n")
@@ -39,26 +43,36 @@ class GrayMatter(Foreign):
     suffix = ".json"
     suffixes = (".json", ".md", ".zip")
     media_type = "application/json"
-    writes = takes_folder = True
+    writes = takes_folder = holds_aliases = True
     mark = re.compile(
         r'"agent_id"\s*:[\s\S]*"accessed_at"\s*:|^_\d+ facts_$'
         rf"|{front_matter.WITHIN}agent(?:_id)?:(?:.*\n)*?(?:weight|access_count):",
         re.M,
     )
 
-    def read(self, source: Any) -> Iterator[MemoryRecord]:
+    def read(self, source: Any) -> Iterator[Record]:
         for file in files_in(source, _is_wanted, self.skipped, largest=LARGEST_JSON):
             found = list(_facts(file))
             known = {entry.text("id") for entry in found}
             for entry in found:
-                if record := self._record(entry, known):
+                if entry.text("kind") == ALIAS:
+                    yield from self._aliases(entry)
+                elif record := self._record(entry, known):
                     yield record
+
+    def _aliases(self, entry: Entry) -> Iterator[AliasRecord]:
+        if entry.text("superseded_by"):
+            self.skipped["aliases that were retired"] += 1
+            return
+        said = _SAME.fullmatch(entry.text("text"))
+        if said is None:
+            self.skipped["aliases that do not read like one = other"] += 1
+            return
+        for other in said["others"].split(","):
+            yield AliasRecord(said["term"], other, line=entry.place)
 
     def _record(self, entry: Entry, known: Set[str]) -> MemoryRecord | None:
         text, agent = entry.text("text"), entry.text("agent_id", "agent")
-        if entry.text("kind") == "alias":
-            self.skipped["aliases, which are words and no memories"] += 1
-            return None
         if not text.strip():
             self.skipped["facts without text"] += 1
             return None
@@ -80,8 +94,7 @@ class GrayMatter(Foreign):
             superseded_by=successor,
             state="invalidated" if entry.text("superseded_by") and not successor else None,
             invalidation_reason=_reason(entry, successor),
-            provenance=_rank(confidence),
-            checks=_checks(confidence, created, agent),
+            confidence=known_confidence(confidence),
             agent=self.line(agent, "agent"),
             id=_id_in(native),
             external_id="" if _id_in(native) else external_id("graymatter", native),
@@ -103,6 +116,9 @@ class GrayMatter(Foreign):
         retired: list[MemoryRecord] = []
         before = "[\n"
         for record in records:
+            if isinstance(record, AliasRecord):
+                yield _written(before, _alias(record))
+                before = ",\n"
             if not isinstance(record, MemoryRecord):
                 continue
             names[str(record.id)] = _native(record)
@@ -182,17 +198,6 @@ def _reason(entry: Entry, successor: str) -> str:
     return "" if successor or not entry.text("superseded_by") else "retired in GrayMatter"
 
 
-def _rank(confidence: str) -> int:
-    """Unknown words count as unverified there; none at all as inferred."""
-    return Provenance.AGENT if confidence in ("", "inferred", "verified") else Provenance.PROVISIONAL
-
-
-def _checks(confidence: str, at: Any, agent: str) -> tuple[CheckRecord, ...]:
-    if confidence != "verified" or at is None:
-        return ()
-    return (CheckRecord(at, "current", "agent", actor=agent[:200], note="Verified, as GrayMatter has it."),)
-
-
 def _fact(record: MemoryRecord, successor: str) -> dict[str, Any]:
     optional = {
         "superseded_by": successor,
@@ -212,9 +217,29 @@ def _fact(record: MemoryRecord, successor: str) -> dict[str, Any]:
 
 
 def _confidence(record: MemoryRecord) -> str:
+    if record.confidence != INFERRED:
+        return record.confidence
+    if not record.external_id.startswith(_PREFIX):
+        return ""
+    # Imported before a memory had a label of its own: a rank and a check then stood for it.
     if record.provenance == Provenance.PROVISIONAL:
-        return "unverified"
-    return "verified" if any(check.verdict == "current" for check in record.checks) else ""
+        return UNVERIFIED
+    return VERIFIED if any(check.verdict == "current" and check.note == _FORMER_NOTE for check in record.checks) else ""
+
+
+def _alias(record: AliasRecord) -> dict[str, Any]:
+    """A fact of its own kind there."""
+    made = _moment(record.created_at)
+    return {
+        "id": str(record.id),
+        "agent_id": record.scope,
+        "text": f"{record.term} = {record.alias}",
+        "created_at": made,
+        "accessed_at": made,
+        "access_count": 0,
+        "weight": 1.0,
+        "kind": ALIAS,
+    }
 
 
 def _moment(moment: Any) -> Any:

@@ -21,13 +21,14 @@ from memories.services.reinforcement import set_promoted
 from memories.services.validation import AnchorSpec
 from memories.services.writing import writing
 from memories.tasks import embed_pending
+from memories.transfer.aliases_arriving import Aliases
 from memories.transfer.arriving import Arrivals
 from memories.transfer.carried import called, ruled_among
 from memories.transfer.checks import check
 from memories.transfer.contract import Format
 from memories.transfer.destinations import Destinations
 from memories.transfer.errors import TransferError, told
-from memories.transfer.records import CarriedRecord, MemoryRecord, Record, ScopeRecord
+from memories.transfer.records import AliasRecord, CarriedRecord, MemoryRecord, Record, ScopeRecord
 from memories.transfer.references import References
 from memories.transfer.rows import People, Row, build, derived_identity, humbled, insert
 from memories.transfer.settings_arriving import Settings
@@ -118,6 +119,7 @@ class _Import:
         self.references = References()
         self.arrivals = Arrivals(destinations, self.references, self.people)
         self.settings = Settings(destinations.actor, self.people)
+        self.aliases = Aliases(destinations)
         self.notes: Counter[str] = Counter()
         self.promoted: list[UUID] = []
         self.read = self.existing = 0
@@ -166,6 +168,8 @@ class _Import:
         """What is no memory waits until they are there."""
         if isinstance(record, ScopeRecord):
             self.destinations.declare(record)
+        elif isinstance(record, AliasRecord):
+            self.aliases.wait(record)
         elif isinstance(record, CarriedRecord):
             table = called(record.type)
             assert table  # the format has read it by its table
@@ -221,6 +225,7 @@ class _Import:
         links = self.references.settle(actor)
         self.settings.settle()
         self.arrivals.settle()
+        self.aliases.settle(self.arrivals.written)
         self._demote()
         self._compare_embedder(format.embedder)
         for scope in self.destinations.scopes:
@@ -232,13 +237,16 @@ class _Import:
             links=links,
             differing=tuple(self.differing),
             skipped=dict(+format.skipped),
-            notes=dict(format.notes + self.notes + self.settings.notes + self.arrivals.notes + self._unknown_people()),
+            notes=dict(format.notes + self.notes + self._notes_of_parts()),
             carried=dict(sum(self.arrivals.written.values(), Counter())),
             scopes=tuple(scope.slug for scope in self.destinations.scopes),
             created_scopes=tuple(scope.slug for scope in self.destinations.created),
             kinds=dict(self.kinds),
             dry_run=dry_run,
         )
+
+    def _notes_of_parts(self) -> Counter[str]:
+        return self.settings.notes + self.arrivals.notes + self.aliases.notes + self._unknown_people()
 
     def _record(self, scope: Scope, format: str, links: int) -> None:
         written, carried = self.written[scope.pk], self.arrivals.written[scope.pk]

@@ -140,6 +140,7 @@ def _as_json(record: Record) -> dict[str, Any]:
         return {"type": record.type, "row": {name: _written(value) for name, value in record.row.items()}}
     if isinstance(record, ScopeRecord):
         return without_silence(record) | {"type": "scope"}
+    assert isinstance(record, MemoryRecord)  # aliases travel as rows, because this format carries them
     return values_of(record)
 
 

@@ -130,6 +130,18 @@ class ScopeRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class AliasRecord:
+    """Two words that stand for each other, as another product has them. Natively they travel as rows."""
+
+    term: str
+    alias: str
+    scope: str = ""
+    id: UUID | None = None
+    created_at: datetime | None = None
+    line: Place | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class CarriedRecord:
     """A row of a table that travels beside the memories: its ``type`` is the table's name, ``row`` its columns."""
 
@@ -138,7 +150,7 @@ class CarriedRecord:
     line: Place | None = field(default=None, compare=False)
 
 
-type Record = MemoryRecord | ScopeRecord | CarriedRecord
+type Record = MemoryRecord | ScopeRecord | CarriedRecord | AliasRecord
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from memories.models import Role, Scope
 from memories.presentation import scope_names
 from memories.services import scopes as services
 from memories.views.access import readable_scope
+from memories.views.aliases import aliases_of
 from memories.views.verifying import world_facts
 
 RETENTION_WORDS: Final = {
@@ -81,6 +82,7 @@ def _page(
         "retention": RETENTION_WORDS[scope.retention],
         "size": sizes([scope])[scope.pk],
         "world_facts": world_facts(scope, timezone.now()),
+        "aliases": aliases_of(actor, scope),
         "memberships": memberships,
         "roles": Role.choices,
         "administered": scope.pk in actor.administered,

@@ -87,6 +87,7 @@ def calls_for(scope, judge, folder):
         "scan_hygiene": {},
         "describe_scope": {},
         "promote_rule": {"id": rule},
+        "alias": {"term": "gate", "alias": "falcon"},
         "export_metrics": {},
         "import_memory": {"lines": json.dumps({"content": "A line."})},
         "session_receipt": {"session": "one"},

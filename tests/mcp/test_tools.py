@@ -19,7 +19,7 @@ from tests.memories.pages import Html
 TOOLS = {
     "remember", "recall", "get", "build_context", "link", "forget", "restore_memory", "close_loop", "challenge",
     "mark_used", "list_conflicts", "get_conflict", "resolve_conflict", "scan_hygiene", "describe_scope",
-    "promote_rule", "export_metrics", "import_memory", "session_receipt", "reanchor",
+    "promote_rule", "export_metrics", "import_memory", "session_receipt", "reanchor", "alias",
 }  # fmt: skip
 
 

@@ -21,8 +21,10 @@ from memories.guard import refuse_secrets
 from memories.models import Memory
 from memories.models import Scope as ScopeRow
 from memories.presentation import scope_names
+from memories.services import aliases
 from memories.transfer.importing import import_from
 from memories.transfer.registry import format_called
+from memories.vocabulary import LONGEST
 from reflections import dispute_shapes, hygiene
 from reflections.access import dispute_for
 from reflections.delivery import deliverable
@@ -34,7 +36,7 @@ from reflections.services.rules import suggest
 from zeromemory.mcp import wording
 from zeromemory.mcp.calling import READS, WRITES, WRITES_ONCE, Said, tool
 from zeromemory.mcp.memory_tools import Id, Reason, Scope
-from zeromemory.mcp.shapes import Imported, Metrics, Proposed, Receipt, ScopeTold, Written
+from zeromemory.mcp.shapes import AliasTold, Imported, Metrics, Proposed, Receipt, ScopeTold, Written
 
 DISPUTES_A_PAGE = 20
 LONGEST_IMPORT = 1_000_000  # characters
@@ -46,6 +48,7 @@ def register(server: MCPServer) -> None:
     tool(server, title="Settle a doubt", gives=dispute_shapes.DisputeWhole, manners=WRITES)(resolve_conflict)
     tool(server, title="Look for what drifted", gives=RunOut, manners=WRITES)(scan_hygiene)
     tool(server, title="Describe a scope", gives=ScopeTold)(describe_scope)
+    tool(server, title="Words that mean the same", gives=AliasTold, manners=WRITES_ONCE)(alias)
     tool(server, title="Suggest a standing rule", gives=Proposed, manners=WRITES)(promote_rule)
     tool(server, title="Figures", gives=Metrics)(export_metrics)
     tool(server, title="Import memories", gives=Imported, manners=WRITES_ONCE)(import_memory)
@@ -126,6 +129,7 @@ def describe_scope(actor: Actor, scope: Scope = None) -> Said:
         "policy": chosen.retention if chosen else None,
         "writes_here": chosen is not None and chosen.pk in actor.writable,
         "scopes": sorted(names.values()),
+        "aliases": [{"term": one.term, "alias": one.alias} for one in aliases.standing(chosen)] if chosen else [],
         "writable": sorted(names[pk] for pk in actor.writable if pk in names),
     }
     live_now = wording.counted(answer["live"], "live memory", "live memories")
@@ -152,6 +156,25 @@ def _holdings(actor: Actor, scopes: list[int]) -> dict[str, Any]:
         "waiting_disputes": Dispute.objects.filter(scope__in=scopes).in_status("pending").count(),
         "rules_delivered": sum(len(layer.delivered) for layer in deliverable(actor, scopes)),
     }
+
+
+def alias(
+    actor: Actor,
+    term: Annotated[str, Field(max_length=LONGEST)],
+    alias: Annotated[str, Field(max_length=LONGEST, description="What is as good as the term, in either direction.")],
+    scope: Scope = None,
+    retire: Annotated[StrictBool, Field(description="Let it widen nothing any more.")] = False,
+) -> Said:
+    """Let two words stand for each other in a scope: who asks for one is also searched the other, such as a code name
+    and what it is. They are not memories and are never recalled; describe_scope lists them."""
+    chosen = write_target(actor, scope)
+    if retire:
+        tied = aliases.retire_alias(actor=actor, alias=aliases.alias_between(actor, chosen, term, alias))
+    else:
+        tied = aliases.add_alias(actor=actor, scope=chosen, term=term, alias=alias)
+    answer = {"id": tied.pk, "scope": chosen.slug, "term": tied.term, "alias": tied.alias, "retired": retire}
+    did = "Retired" if retire else "From now on searches take either for the other"
+    return Said(answer, wording.quoted(f"{did}.", [({"alias": tied.pk}, f"{tied.term} = {tied.alias}")]))
 
 
 def promote_rule(

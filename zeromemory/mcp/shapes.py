@@ -42,6 +42,17 @@ class Used(BaseModel):
     misled: float
 
 
+class Pair(BaseModel):
+    term: str
+    alias: str
+
+
+class AliasTold(Pair):
+    id: UUID
+    scope: str
+    retired: bool
+
+
 class ScopeTold(BaseModel):
     """``scopes`` names all that can be read, ``writable`` those that can be written to; ``writes_here`` says whether
     this one can. Of several scopes together ``scope``, ``name`` and ``policy`` are null."""
@@ -55,6 +66,7 @@ class ScopeTold(BaseModel):
     open_loops: int
     waiting_disputes: int
     rules_delivered: int
+    aliases: list[Pair]
     scopes: list[str]
     writable: list[str]
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memories.models import Memory
+from memories.models import Alias, Memory, Verification
 from memories.transfer.exporting import export_to
 from memories.transfer.graymatter import GrayMatter
 from tests.factories import make_memory
@@ -40,7 +40,7 @@ def test_a_fact_keeps_its_weight_its_use_and_its_dates():
     assert (found.weight, found.access_count, found.pinned) == (0.875, 3, False)
     assert found.created_at == MADE.replace(microsecond=123456)
     assert found.accessed_at == datetime(2025, 4, 1, 12, tzinfo=UTC)
-    assert (found.kind, found.provenance, found.state) == ("fact", 1, None)
+    assert (found.kind, found.confidence, found.state) == ("fact", "inferred", None)
 
 
 def test_a_pin_is_kept_and_the_date_of_none_is_no_date():
@@ -49,13 +49,20 @@ def test_a_pin_is_kept_and_the_date_of_none_is_no_date():
     assert found.accessed_at == found.created_at
 
 
+@pytest.mark.behaviour("G37")
 @pytest.mark.parametrize(
-    ("confidence", "rank", "verdicts"),
-    [("", 1, []), ("inferred", 1, []), ("verified", 1, ["current"]), ("unverified", 0, []), ("guessed", 0, [])],
+    ("confidence", "kept"),
+    [
+        ("", "inferred"),
+        ("inferred", "inferred"),
+        ("verified", "verified"),
+        ("unverified", "unverified"),
+        ("guessed", "unverified"),
+    ],
 )
-def test_its_confidence_is_a_rank_and_a_check(confidence, rank, verdicts):
+def test_its_confidence_is_the_label_and_nothing_else(confidence, kept):
     (found,) = of(fact(confidence=confidence))
-    assert (found.provenance, [check.verdict for check in found.checks]) == (rank, verdicts)
+    assert (found.confidence, found.provenance, found.checks) == (kept, None, ())
 
 
 @pytest.mark.django_db
@@ -81,10 +88,61 @@ def test_tombstones_name_their_successor_or_are_retired_without_one(scope):
     assert load(GrayMatter(), a_json_file(facts), scope).written == 0
 
 
-def test_aliases_and_facts_without_text_are_left_out_and_counted():
+def test_facts_without_text_and_aliases_that_tie_nothing_are_left_out_and_counted():
     format = GrayMatter()
-    assert records(format, a_json_file([fact(kind="alias"), fact("2", text=" ")])) == []
-    assert +format.skipped == {"aliases, which are words and no memories": 1, "facts without text": 1}
+    facts = [
+        fact("1", kind="alias"),
+        fact("2", text=" "),
+        fact("3", kind="alias", text="a = b", superseded_by="agent"),
+    ]
+    assert records(format, a_json_file(facts)) == []
+    assert +format.skipped == {
+        "aliases that do not read like one = other": 1,
+        "facts without text": 1,
+        "aliases that were retired": 1,
+    }
+
+
+@pytest.mark.behaviour("G32")
+@pytest.mark.parametrize("text", ["falcon = billing service", "falcon -> billing service", "falcon: billing service"])
+def test_an_alias_fact_is_two_words_and_no_memory(text):
+    (found,) = GrayMatter().read(a_json_file([fact(kind="alias", text=text)]))
+    assert (found.term, found.alias) == ("falcon", "billing service")
+
+
+@pytest.mark.django_db
+@pytest.mark.behaviour("G32")
+def test_aliases_arrive_once_and_are_written_back(scope):
+    facts = [
+        fact("1", kind="alias", text="falcon = billing service, invoicer"),
+        fact("2"),
+        fact("3", kind="alias", text=f"{'long ' * 30} = short"),
+    ]
+    report = load(GrayMatter(), a_json_file(facts), scope)
+    assert (report.written, report.carried) == (1, {"vocabulary_alias": 2})
+    assert report.notes["aliases left out: The term may have at most 120 characters."] == 1
+    assert load(GrayMatter(), a_json_file(facts), scope).carried == {}
+
+    back = [one for one in json.loads(written(scope)) if one.get("kind") == "alias"]
+    assert {one["text"] for one in back} == {"falcon = billing service", "falcon = invoicer"}
+    tied = set(Alias.objects.values_list("term", "alias"))
+    raw = written(scope)
+    erase_everything()
+    Alias.objects.all().delete()
+    load(GrayMatter(), io.BytesIO(raw), scope)
+    assert set(Alias.objects.values_list("term", "alias")) == tied
+    assert Memory.objects.count() == 1
+
+
+@pytest.mark.django_db
+def test_what_was_imported_before_there_were_labels_goes_back_with_its_word(scope):
+    doubtful = make_memory("Doubtful.", scope=scope, external_id="graymatter:01A", provenance=0)
+    checked = make_memory("Checked.", scope=scope, external_id="graymatter:01B", provenance=1)
+    note = "Verified, as GrayMatter has it."
+    Verification.objects.create(memory=checked, at=MADE, verdict="current", method="agent", actor="pilot", note=note)
+    labels = {one["id"]: one["confidence"] for one in json.loads(written(scope))}
+    assert labels == {"01A": "unverified", "01B": "verified"}
+    assert doubtful.confidence == "inferred"
 
 
 @pytest.mark.parametrize("text", ["null", "[]", ""])
@@ -129,7 +187,7 @@ def test_a_vault_is_read_note_by_note_without_its_index(tmp_path):
     for source in (a_folder(tmp_path, vault), a_zip(vault)):
         (found,) = records(GrayMatter(), source)
         assert (found.content, found.external_id) == ("The berth\n\nsilts up.", "graymatter:01B")
-        assert (found.weight, found.access_count, found.pinned, found.provenance) == (0.25, 4, True, 0)
+        assert (found.weight, found.access_count, found.pinned, found.confidence) == (0.25, 4, True, "unverified")
         assert (found.agent, found.created_at) == ("pilot", MADE)
 
 
