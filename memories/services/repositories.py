@@ -42,6 +42,24 @@ def register(*, actor: Actor, name: str, path: str, scopes: Collection[Scope]) -
 
 
 @transaction.atomic
+def register_demo(*, actor: Actor, name: str, folder: Path, scope: Scope) -> Repository:
+    """The repository of the demonstration, made by the program itself; a second scope may name it too."""
+    place = str(folder.resolve())
+    made, _ = Repository.objects.get_or_create(name=name, defaults={"owner": actor.user, "path": place})
+    if made.path != place:
+        raise Conflict(f"The story about code was not loaded: another repository is registered as {name!r}.")
+    if not made.scopes.filter(pk=scope.pk).exists():
+        made.scopes.add(scope)
+        _note(actor, "register_repository", made, [scope])
+    return made
+
+
+def demo_folder() -> Path:
+    """The one part of the data folder in which there is code to be read."""
+    return Path(settings.DATA_FOLDER) / "demo-code"
+
+
+@transaction.atomic
 def change(*, actor: Actor, repository: Repository, path: str, scopes: Collection[Scope]) -> Repository:
     """Read it from another folder, or for other scopes. Scopes that the person does not administer stay as they are.
 
@@ -98,6 +116,8 @@ def readable_folder(path: str) -> str:
 
 def _refuse_private(real: Path) -> None:
     """Whoever may anchor to a folder may read what is in it."""
+    if real.is_relative_to(demo_folder().resolve()):
+        return
     kept = Path(settings.DATA_FOLDER).resolve()
     if real == Path(real.anchor):
         raise ValidationFailed("That is the whole file system. Name the folder of one repository.", field="path")

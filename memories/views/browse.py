@@ -64,6 +64,7 @@ PARAMETERS: Final = (
     "ignore_use",
 )
 IGNORING: Final = {"ignore_age": "age", "ignore_code": "structural", "ignore_use": "reinforcement"}
+COMPARED: Final = ("q", "scope", "kind")  # the filters that a comparison takes over
 OF_THE_FEED: Final = {"state", "faded", "waiting", "stale"}  # a search finds what is live, whatever its age
 
 
@@ -142,9 +143,15 @@ def _searched(actor: Actor, asked: dict[str, str], choice: Choice, request: Http
         "switches": [(name, name.replace("_", " ").capitalize(), name in asked) for name in IGNORING],
         "without": _offers(asked, found.without, most=COUNTED),
         "took_ms": found.took_ms,
+        "compare_url": _compare_link(asked),
         "more_url": _link(asked, all="1") if len(found.results) == k < MOST_RESULTS else None,
         "searched": True,
     }
+
+
+def _compare_link(asked: dict[str, str]) -> str:
+    kept: dict[str, str] = {name: asked[name] for name in COMPARED if name in asked}
+    return f"{reverse('memory_compare')}?{urlencode(kept)}"
 
 
 def _recalled(actor: Actor, asked: dict[str, str], choice: Choice, k: int) -> Recall:

@@ -32,11 +32,11 @@ def owner(demo: Instance) -> Iterator[httpx.Client]:
 
 def test_it_says_what_to_look_at_first(demo):
     assert "memories loaded" in demo.output
-    for path in ("/reflections/", "/memories/", "/insights/"):
+    for path in ("/reflections/", "/memories/", "/insights/", "/memories/compare/?q="):
         assert f"{demo.address}{path}" in demo.output
 
 
-@pytest.mark.parametrize("path", ["/", "/memories/", "/reflections/", "/insights/"])
+@pytest.mark.parametrize("path", ["/", "/memories/", "/memories/compare/", "/reflections/", "/insights/"])
 def test_each_page_to_look_at_answers(owner, path):
     answer = owner.get(path)
     assert answer.status_code == 200

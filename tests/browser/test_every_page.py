@@ -37,6 +37,7 @@ PAGES: dict[str, Callable[[SimpleNamespace], dict[str, Any]]] = {
     "insights": lambda rows: {},
     "memory_bulk": lambda rows: {},
     "memory_bulk_done": lambda rows: {"operation_id": rows.operation},
+    "memory_compare": lambda rows: {},
     "memory_detail": lambda rows: {"memory_id": rows.memory.pk},
     "memory_edit": lambda rows: {"memory_id": rows.memory.pk},
     "memory_list": lambda rows: {},

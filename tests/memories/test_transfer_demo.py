@@ -20,6 +20,7 @@ from memories.errors import Conflict
 from memories.history import versions
 from memories.models import Kind, Link, Memory, Reinforcement, Scope
 from memories.transfer import demo
+from memories.transfer.demo import story
 from memories.transfer.exporting import export_to
 from memories.transfer.importing import import_from
 from memories.transfer.jsonl import Jsonl
@@ -182,7 +183,7 @@ def test_reflections_wait_after_loading_each_about_one_recurring_incident(owner)
     assert candidates.filter(scope__slug="notes").exists()
     assert all(len(topics(candidate)) == 1 for candidate in candidates)
     assert not Memory.objects.live().filter(embedded_at__isnull=True).exists()
-    assert "0 memories loaded, 210 there already.\n0 new reflections" in run()
+    assert "0 memories loaded, 210 there already.\nA story about code: 0 memories" in run()
 
 
 @pytest.mark.django_db
@@ -197,7 +198,7 @@ def test_a_configured_model_is_not_asked_about_the_demo(owner, model_server):
 @override_settings(EMBEDDER="none")
 def test_without_an_embedder_the_corpus_is_there_and_the_notice_says_what_is_missing(owner):
     told = run()
-    assert Memory.objects.count() == 210
+    assert Memory.objects.count() == 210 + len(story.MEMORIES)
     assert "No reflections yet: " in told
     assert "ZEROMEMORY_EMBEDDER" in told
 

@@ -8,11 +8,12 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from memories import embedding_queue
-from memories.access import actor_for_user, scope_for
+from memories.access import Actor, actor_for_user, scope_for
 from memories.errors import ZeroMemoryError
 from memories.models import Memory, Scope
 from memories.transfer import demo
 from memories.transfer.acting import actor_called
+from memories.transfer.demo import story
 from reflections.services import find_candidates
 from zeromemory.embedding import EmbedderError, get_embedder
 
@@ -33,15 +34,27 @@ class Command(BaseCommand):
         except ZeroMemoryError as error:
             raise CommandError(error.message) from error
         self.stdout.write(f"{report.written:,} memories loaded, {report.existing:,} there already.")
+        self.stdout.write(_story(actor))
         scopes = [scope_for(actor_for_user(actor.user), f"{actor.user.get_username()}/{name}") for name in demo.SCOPES]
         try:
-            self.stdout.write(_reflect(scopes))
+            self.stdout.write(_reflect(scopes, story.scope_of(actor)))
         except EmbedderError as error:
             self.stdout.write(f"No reflections yet: {error}")
 
 
-def _reflect(scopes: list[Scope]) -> str:
-    if get_embedder() is not None and (waiting := _embedded(scopes)):
+def _story(actor: Actor) -> str:
+    """It needs a scope of that name and a folder that can be written to, and the rest of the demo needs neither."""
+    try:
+        new = story.tell(actor=actor, now=timezone.now())
+    except ZeroMemoryError as error:
+        return error.message
+    except OSError as error:
+        return f"The story about code was not loaded: {error.filename}: {error.strerror}."
+    return f"A story about code: {new} memories loaded into {story.SLUG}."
+
+
+def _reflect(scopes: list[Scope], beside: Scope | None) -> str:
+    if get_embedder() is not None and (waiting := _embedded([*scopes, *filter(None, [beside])])):
         return f"{waiting:,} memories still wait for the embedder; look for clusters on the page when it is done."
     # A demo spends no tokens that nobody asked for, and works while a configured model does not.
     found = sum(find_candidates(scope=scope, may_ask=False) for scope in scopes)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlencode
+
 from django.core.management import call_command
+from django.urls import reverse
 
 from memories.services import people
+from memories.transfer.demo import story
 from zeromemory import launch
 from zeromemory.management.commands import up
 
@@ -24,4 +28,6 @@ class Command(up.Command):
             f"  {address}/reflections/  drafts that wait for your judgement, with their sources beside them",
             f"  {address}/memories/     search with the ranker that agents use, and see why each result ranks there",
             f"  {address}/insights/     how the corpus ages",
+            "Then play: rewrite a function, and see what an agent is told before and after.",
+            f"  {address}{reverse('memory_compare')}?{urlencode({'q': story.QUESTION, 'scope': story.SLUG})}",
         ]
