@@ -20,6 +20,7 @@ MOST_BYTES: Final = 2 * 1024 * 1024
 MOST_FILES: Final = 20_000
 MOST_SEARCHED: Final = 64 * 1024 * 1024  # bytes that are read to find where a symbol went
 GIT_SECONDS: Final = 5.0
+GIT_SECONDS_IN_ALL: Final = 15.0  # of all calls of one look
 TOO_LARGE: Final = "It is not in its place, and the repository is too large to look for it everywhere."
 _LOOKED_AT: Final = 8192  # bytes in which a NUL tells that a file is no text
 _IGNORED: Final = frozenset({".git", ".hg", ".svn", "node_modules", ".venv", "venv", "__pycache__", ".tox", "target"})
@@ -46,8 +47,11 @@ class FileNow:
 class Checkout:
     """One look at one working tree: each file is read once. Make a new one for the next look."""
 
+    git_seconds_in_all = GIT_SECONDS_IN_ALL
+
     def __init__(self, root: str) -> None:
         self.root = Path(root)
+        self._git_seconds = 0.0
         self._files: dict[str, FileNow | Exception] = {}
         self._searched: dict[str, bytes] = {}
 
@@ -205,8 +209,8 @@ class Checkout:
         return (self.git("rev-parse", "HEAD") or "").strip()[:64]
 
     def git(self, *arguments: str, folder: str = "") -> str | None:
-        """What git says in *folder*; None where it is missing, refuses or takes longer than GIT_SECONDS. It is never
-        asked to write anything, or to run what the repository configures."""
+        """What git says in *folder*; None where it is missing, refuses, or takes longer than GIT_SECONDS, or than is
+        left of GIT_SECONDS_IN_ALL. It is never asked to write anything, or to run what the repository configures."""
         told = self.git_bytes(*arguments, folder=folder)
         return None if told is None else told.decode("utf-8", "replace")
 
@@ -230,17 +234,22 @@ class Checkout:
             "GIT_CONFIG_GLOBAL": os.devnull,
             "LC_ALL": "C",
         }
+        began, left = time.monotonic(), self.git_seconds_in_all - self._git_seconds
+        if left <= 0:
+            return None
         try:
             done = subprocess.run(  # noqa: S603  a fixed command over checked arguments
                 [*command, "-c", f"safe.directory={self.real_root}", *arguments],
                 env=environment,
                 input=asked,
                 capture_output=True,
-                timeout=GIT_SECONDS,
+                timeout=min(GIT_SECONDS, left),
                 check=True,
             )
         except (OSError, subprocess.SubprocessError):
             return None
+        finally:
+            self._git_seconds += time.monotonic() - began
         return done.stdout
 
 

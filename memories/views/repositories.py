@@ -14,12 +14,14 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from memories.access import Actor, actor_for_request, readable_scopes
 from memories.anchored import Hanging, hanging_on, memories_of
 from memories.anchors import AnchorNow
+from memories.checkout import Checkout
 from memories.code.verdicts import Verdict
 from memories.errors import ValidationFailed, ZeroMemoryError
 from memories.forms import RepositoryForm
 from memories.models import CodeLook, Repository
 from memories.presentation import scope_names
 from memories.services import repositories as services
+from memories.tree_languages import languages_of
 from memories.verdict_words import badge_of, tally
 from memories.views.access import visible_repository
 
@@ -102,7 +104,11 @@ def _page(
     if not problem:
         services.note_read([repository])
     names = scope_names(readable_scopes(actor))
-    summary = _summary(hanging) | {"scopes": _readable_names(repository, names), "problem": problem}
+    summary = _summary(hanging) | {
+        "tree": languages_of(Checkout(repository.path)),
+        "scopes": _readable_names(repository, names),
+        "problem": problem,
+    }
     context = {
         "repository": repository,
         "summary": summary,
