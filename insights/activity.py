@@ -9,10 +9,11 @@ from statistics import median
 from typing import Any, Final
 from uuid import UUID
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Max, Q, QuerySet
 from django.db.models.functions import Left
 
 from memories.access import Actor
+from memories.agents import canonical, canonical_agent
 from memories.errors import ValidationFailed
 from memories.headlines import headline
 from memories.models import Memory, RecallActivity, Scope
@@ -58,7 +59,7 @@ def lines_of(actor: Actor, now: datetime) -> QuerySet[RecallActivity]:
 def narrowed(lines: QuerySet[RecallActivity], choice: Choice) -> QuerySet[RecallActivity]:
     """Raises ValidationFailed for an outcome that there is not."""
     if choice.agent is not None:
-        lines = lines.filter(agent=choice.agent)
+        lines = lines.alias(called=canonical()).filter(called=canonical_agent(choice.agent))
     if choice.outcome is not None:
         if choice.outcome not in OUTCOMES:
             raise ValidationFailed(
@@ -72,8 +73,8 @@ def narrowed(lines: QuerySet[RecallActivity], choice: Choice) -> QuerySet[Recall
 
 def agents_of(lines: QuerySet[RecallActivity]) -> list[str]:
     """Those that asked most."""
-    found = lines.order_by().values("agent").annotate(times=Count("pk")).order_by("-times", "agent")
-    return [row["agent"] for row in found[:AGENTS_NAMED]]
+    found = lines.order_by().values(called=canonical()).annotate(times=Count("pk"), spelt=Max("agent"))
+    return [row["spelt"] for row in found.order_by("-times", "called")[:AGENTS_NAMED]]
 
 
 def lately(actor: Actor, now: datetime) -> Lately:

@@ -11,6 +11,7 @@ from insights.charts import Cell, Table
 from insights.sql import load
 from insights.words import count
 from memories.access import Actor, readable_scopes
+from memories.agents import SEPARATORS
 from memories.models import Scope, User
 from memories.moments import utc_midnight
 from memories.services.recognition import RECOGNISED
@@ -46,6 +47,7 @@ def writers(*, actor: Actor, scope: Scope | None = None, days: int, now: datetim
         "since": utc_midnight(now, days_ago=days - 1),
         "recognised": RECOGNISED,
         "most": MOST,
+        "separators": SEPARATORS,
     }
     with connection.cursor() as cursor:
         cursor.execute(load("writers").format(users=User._meta.db_table), values)

@@ -10,7 +10,11 @@ from django.db import OperationalError
 from memories.access import Actor
 from memories.errors import ValidationFailed, ZeroMemoryError
 from memories.recall import USUAL_RESULTS, Recall, Result, recall
+from memories.regrets import is_sampled
+from memories.retention import at_least
 from memories.services.accesses import Answered, Given, note_recall
+from memories.tasks import EXPIRES_SECONDS, compare_with_archive
+from memories.words import QUERY_LENGTH
 
 
 def recall_for_agent(*, actor: Actor, query: str, k: int | None = None, session: str = "", **asked: Any) -> Recall:
@@ -24,8 +28,27 @@ def recall_for_agent(*, actor: Actor, query: str, k: int | None = None, session:
         failed = Answered(error=_code(error), took_ms=(time.perf_counter() - began) * 1000)
         note_recall(actor=actor, query=query, k=k or USUAL_RESULTS, session=session, answered=failed)
         raise
-    note_recall(actor=actor, query=query, k=found.k, session=session, answered=_answered(found))
+    line = note_recall(actor=actor, query=query, k=found.k, session=session, answered=_answered(found))
+    if found.archives and not asked.get("as_of") and is_sampled(line):
+        _compare_with_archive(found, query, asked)
     return found
+
+
+def _compare_with_archive(found: Recall, query: str, asked: dict[str, Any]) -> None:
+    """In the background; the message is all that holds the question."""
+    least = asked.get("min_confidence")
+    compare_with_archive.apply_async_on_commit(
+        kwargs={
+            "query": query[:QUERY_LENGTH],
+            "scopes": sorted(found.archives),
+            "k": found.k,
+            "kinds": sorted(asked["kinds"]) if asked.get("kinds") else None,
+            "confidences": at_least(least) if least else None,
+            "ignore": sorted(asked.get("ignore", ())),
+        },
+        retry=False,
+        expires=EXPIRES_SECONDS,
+    )
 
 
 def _answered(found: Recall) -> Answered:

@@ -74,6 +74,14 @@ _BACK_THEN: Final = {
 
 _WIDENED: Final = ("or_alias", "or_alias_share")  # left out where no alias is asked for, and so free of cost there
 
+_AND_ARCHIVED: Final = {
+    "live_window": "(w.live OR w.memory_id = ANY (%(archived)s::uuid[]))",
+    "live_embedding": "(e.live OR e.memory_id = ANY (%(archived)s::uuid[]))",
+    "live_memory": "(m.invalidated_at IS NULL OR m.id = ANY (%(archived)s::uuid[]))",
+    "valid": "(m.valid_until IS NULL OR m.valid_until > now())",
+}
+_MOMENTS: Final = {"now": _NOW, "back then": _BACK_THEN, "and archived": _AND_ARCHIVED}
+
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
@@ -86,7 +94,7 @@ class Meaning:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What a memory must be to be found at all; None does not filter."""
+    """What a memory must be to be found at all; None does not filter. *archived* are found as if they were live."""
 
     scopes: Collection[int]
     kinds: Collection[str] | None = None
@@ -97,6 +105,7 @@ class Filters:
     created_from: datetime | None = None
     created_to: datetime | None = None
     as_of: datetime | None = None
+    archived: Collection[UUID] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +190,11 @@ def _round_trip(search: Search) -> list[dict[str, Any]]:
 
 def _cursor_for(filters: Filters) -> AbstractContextManager[Any]:
     """Without filters one plan serves all. How selective filters are the planner must see in their values."""
-    return connection.cursor() if _asked(filters) or filters.as_of else prepared_cursor()
+    return connection.cursor() if _asked(filters) or filters.as_of or filters.archived else prepared_cursor()
+
+
+def _moment(filters: Filters) -> str:
+    return "back then" if filters.as_of else "and archived" if filters.archived else "now"
 
 
 def _asked(filters: Filters) -> list[str]:
@@ -202,7 +215,7 @@ def _statement(search: Search) -> str:
     """Composed of constants and checked numbers, never of anything a caller typed."""
     return _composed(
         tuple(_asked(search.filters)),
-        search.filters.as_of is not None,
+        _moment(search.filters),
         bool(search.widened),
         dimensions=len(search.meaning.vector) if search.meaning else NO_DIMENSIONS,
         pool=search.pool,
@@ -215,11 +228,11 @@ def _statement(search: Search) -> str:
 
 
 @lru_cache(maxsize=64)
-def _composed(filters: tuple[str, ...], back_then: bool, widened: bool, **numbers: int) -> str:
-    moment = _BACK_THEN if back_then else _NOW
+def _composed(filters: tuple[str, ...], moment_name: str, widened: bool, **numbers: int) -> str:
+    moment = _MOMENTS[moment_name]
     conditions = ["m.scope_id = ANY (%(scopes)s::bigint[])", moment["valid"], *(_FILTERS[name] for name in filters)]
     filters_text = " AND ".join(conditions)
-    joined = _JOINED if filters or back_then else _LOOKED_UP
+    joined = _LOOKED_UP if moment is _NOW and not filters else _JOINED
     parts = (
         moment
         | {name: load(name) if widened else "" for name in _WIDENED}
@@ -242,6 +255,7 @@ def _parameters(search: Search) -> dict[str, Any]:
         "created_from": filters.created_from,
         "created_to": filters.created_to,
         "as_of": filters.as_of,
+        "archived": list(filters.archived),
         "words": [word.text for word in search.words],
         "identifiers": [word.identifier for word in search.words],
         "vector": str([float(value) for value in meaning.vector]) if meaning else None,

@@ -37,7 +37,8 @@ _CHANGE_FIELDS = ("id", "former_stamp", "former_choice", "stamp", "choice", "sta
 class InForce:
     """What a recall goes by. ``rules`` as in ``ranking_rules()``; ``change`` is the newest change of the embedder.
     ``stamps`` of live memories: the first and the last in order, so one where all bear the same. ``decaying`` holds the
-    rule of each scope that is read and decays, ``aliases`` those of the scopes that the query may hold."""
+    rule of each scope that is read and decays, ``archives`` those of them that
+    hold an archive, ``aliases`` those of all that are read which the query may hold."""
 
     rules: dict[str, KindRule]
     fusion: FusionRule
@@ -46,6 +47,7 @@ class InForce:
     changed_factor: float = CodeConfig().changed_factor
     is_anchored: bool = False  # whether any memory names code
     decaying: Mapping[int, RetentionRule] = field(default_factory=dict)
+    archives: frozenset[int] = frozenset()
     aliases: tuple[Pair, ...] = ()
 
     def top_k(self, scopes: Collection[int]) -> int | None:
@@ -75,7 +77,7 @@ def in_force(scopes: Collection[int] = (), query: str = "") -> InForce:
     """In one round trip, for the hot path; *scopes* are those that are read, *query* what is looked for in them."""
     with connection.cursor() as cursor:
         cursor.execute(load("configuration"), {"scopes": sorted(scopes), "query": spelt(searchable(query))})
-        *parts, first, last, is_anchored, policies, aliases = cursor.fetchone()
+        *parts, first, last, is_anchored, policies, archives, aliases = cursor.fetchone()
     ranking, fusion, weights, code, change = (json.loads(part) if part else None for part in parts)
     rules = {row["kind"]: KindRule(*(row[field] for field in RULE_FIELDS)) for row in ranking or ()}
     return InForce(
@@ -86,6 +88,7 @@ def in_force(scopes: Collection[int] = (), query: str = "") -> InForce:
         changed_factor=code["changed_factor"] if code else CodeConfig().changed_factor,
         is_anchored=is_anchored,
         decaying=_rules(json.loads(policies)) if policies else {},
+        archives=frozenset(archives or ()),
         aliases=tuple((term, alias) for term, alias in json.loads(aliases)) if aliases else (),
     )
 

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
+from memories.agents import canonical, canonical_agent
 from memories.models import RecallActivity
 
 SESSION_DAYS: Final = 30
@@ -20,6 +21,6 @@ def given_before(*, user_id: int, agent: str, session: str, at: datetime) -> lis
     if session:
         lines = lines.filter(session=session, at__gte=at - timedelta(days=SESSION_DAYS))
     else:
-        lines = lines.filter(agent=agent, at__gte=at - WITHOUT_A_SESSION)
+        lines = lines.alias(called=canonical()).filter(called=canonical_agent(agent), at__gte=at - WITHOUT_A_SESSION)
     latest = lines.order_by("-at", "-pk").values_list("memories", flat=True)[:MOST_LINES]
     return list(dict.fromkeys(memory for memories in latest for memory in memories))[:MOST_GIVEN]

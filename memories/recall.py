@@ -83,6 +83,7 @@ class Recall:
     scopes: Collection[int]
     words_only: bool
     k: int
+    archives: Collection[int] = ()
     without: tuple[Without, ...] = ()
 
 
@@ -128,6 +129,7 @@ def recall(
         scopes=filters.scopes,
         words_only=meaning is None,
         k=k,
+        archives=by.archives,
         without=() if results else _without(actor, filters, look),
     )
 
@@ -235,6 +237,11 @@ def _checked(filters: Filters) -> Filters:
     if filters.as_of and filters.as_of > timezone.now() + CLOCK_SKEW:
         raise ValidationFailed("as_of lies in the future. Name a moment that has been.", field="as_of")
     return filters
+
+
+def meaning_of(query: str, by: InForce) -> Meaning | None:
+    """The query's vector; None where no embedder answers."""
+    return _meaning(spoken(query, by.aliases), by.change)[0]
 
 
 def _meaning(query: str, change: EmbedderChange | None) -> tuple[Meaning | None, tuple[str, ...], list[str]]:

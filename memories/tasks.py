@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from functools import partial
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from celery import shared_task
@@ -55,6 +55,14 @@ def _go_on(has_more: bool) -> None:
 @shared_task
 def forget_activity() -> None:
     forget_old_activity()
+
+
+@shared_task
+def compare_with_archive(scopes: list[int], **asked: Any) -> None:
+    # A recall rings for this, so what recalls knows this module.
+    from memories.services import regrets
+
+    regrets.compare(scopes=scopes, **asked)
 
 
 @shared_task

@@ -1,5 +1,5 @@
 -- What each agent wrote to some scopes in a period, and what has become of it. The audit trail tells who wrote when, and
--- what was sent again; the memories, what they are today.
+-- what was sent again; the memories, what they are today. An agent is one under all spellings of its name.
 WITH acts AS MATERIALIZED (
     SELECT a.action, a.user_id, a.object_id, coalesce(a.detail->>'agent', '') AS repeater, a.id
     FROM audit_entry a
@@ -25,22 +25,28 @@ fates AS (
 ),
 counted AS (
     SELECT
-        agent, user_id, count(*) AS written, 0 AS repeated,
+        max(agent) AS agent, lower(regexp_replace(agent, %(separators)s, '-', 'g')) AS called, user_id,
+        count(*) AS written, 0 AS repeated,
         count(*) FILTER (WHERE reworded) AS reworded,
         count(*) FILTER (WHERE superseded_by_id IS NOT NULL) AS superseded,
         count(*) FILTER (WHERE invalidated_at IS NOT NULL AND superseded_by_id IS NULL) AS forgotten,
         count(*) FILTER (WHERE useful) AS useful,
         count(*) FILTER (WHERE misled) AS misled
     FROM fates
-    GROUP BY agent, user_id
+    GROUP BY called, user_id
     UNION ALL
-    SELECT repeater, user_id, 0, count(*), 0, 0, 0, 0, 0 FROM acts WHERE action = 'recognise' GROUP BY repeater, user_id
+    SELECT
+        max(repeater), lower(regexp_replace(repeater, %(separators)s, '-', 'g')) AS called, user_id,
+        0, count(*), 0, 0, 0, 0, 0
+    FROM acts
+    WHERE action = 'recognise'
+    GROUP BY called, user_id
 )
 SELECT
-    agent, u.username, sum(written)::bigint, sum(repeated)::bigint, sum(reworded)::bigint, sum(superseded)::bigint,
+    max(agent), u.username, sum(written)::bigint, sum(repeated)::bigint, sum(reworded)::bigint, sum(superseded)::bigint,
     sum(forgotten)::bigint, sum(useful)::bigint, sum(misled)::bigint
 FROM counted
 JOIN {users} u ON u.id = counted.user_id
-GROUP BY agent, u.username
-ORDER BY sum(written) + sum(repeated) DESC, agent, u.username
+GROUP BY called, u.username
+ORDER BY sum(written) + sum(repeated) DESC, called, u.username
 LIMIT %(most)s

@@ -61,11 +61,12 @@ def note_recall(
     answered: Answered,
     session: str = "",
     sort: str = RecallActivity.Sort.RECALL,
-) -> None:
+) -> UUID:
     """One line in the log, and one more access of each memory at this moment. Never fails and never waits: of two
-    accesses at the very same moment one may stand for both."""
+    accesses at the very same moment one may stand for both. The id of the line, which a failure leaves unwritten."""
+    line_id = new_id()
     line: dict[str, Any] = {
-        "id": new_id(),
+        "id": line_id,
         "sort": sort,
         "user": actor.user.pk,
         "token": actor.token.pk if actor.token else None,
@@ -88,6 +89,7 @@ def note_recall(
     except (DatabaseError, InterfaceError):
         # The answer is complete without it, and an agent can do nothing about a count.
         logger.exception("A recall that gave %d memories could not be noted", len(answered.given))
+    return line_id
 
 
 def _kept(said: str, most: int) -> str:

@@ -1,6 +1,6 @@
 -- All that a recall needs to know before it searches: the configuration, which embedder answers, and the first and the
--- last of the stamps that live memories bear; and of the scopes that are read, the policies of those that decay, and the aliases
--- that the query holds. As text: the
+-- last of the stamps that live memories bear; and of the scopes that are read, the policies of those that decay, their archives and
+-- the aliases that the query holds. As text: the
 -- driver would otherwise read it with a parser of its own choice.
 SELECT
     (SELECT json_agg(row_to_json(r))::text FROM ranking_config r),
@@ -16,6 +16,12 @@ SELECT
         FROM memories_scope s
         LEFT JOIN retention_policy p ON p.scope_id = s.id
         WHERE s.id = ANY (%(scopes)s::bigint[]) AND s.retention = 'decaying'
+    ),
+    (
+        SELECT array_agg(s.id)
+        FROM memories_scope s
+        WHERE s.id = ANY (%(scopes)s::bigint[]) AND s.retention = 'decaying'
+          AND EXISTS (SELECT FROM memories m WHERE m.scope_id = s.id AND m.archived_at IS NOT NULL)
     ),
     (
         SELECT json_agg(json_build_array(a.term, a.alias) ORDER BY a.id)::text
