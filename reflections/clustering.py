@@ -45,16 +45,17 @@ class Episode:
 class Rule:
     """Two episodes join when they share an entity and ``cosine_min`` ≤ cosine < ``cosine_max``.
 
-    Those written within an hour need only ``work_cosine``, and ``work_step`` more for each tenfold time between them,
-    until ``cosine_min`` is reached.
+    Those written within ``work_minutes`` need only ``work_cosine``, and ``work_step`` more for each tenfold time
+    between them, until ``cosine_min`` is reached.
     """
 
     cosine_min: float = 0.78
     cosine_max: float = 0.92
     min_members: int = 3
     max_members: int = 10
-    work_cosine: float = 0.40
-    work_step: float = 0.25
+    work_minutes: float = 12
+    work_cosine: float = 0.24
+    work_step: float = 0.30
     share_entity: bool = True
 
 
@@ -146,6 +147,7 @@ def _needed(known: _Known, some: slice, others: slice, rule: Rule) -> Vectors:
     """The least cosine of each pair of *some* rows with *others*."""
     apart = np.abs(known.hours[some, None] - known.hours[None, others])
     apart[apart == 0] = HOURS_AT_ONE_INSTANT
+    apart *= 60 / rule.work_minutes
     near: Vectors = rule.work_cosine + rule.work_step * np.log10(np.maximum(apart, 1.0))
     return np.minimum(near, rule.cosine_min)
 

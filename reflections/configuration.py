@@ -16,6 +16,7 @@ def cluster_rule() -> Rule:
         cosine_max=row.cosine_max,
         min_members=row.min_members,
         max_members=row.max_members,
+        work_minutes=row.work_minutes,
         work_cosine=row.work_cosine,
         work_step=row.work_step,
     )

@@ -19,6 +19,7 @@ REFLECTION_LIMITS: Final = Limits(
     {
         "cosine_min": Number(0, 1),
         "cosine_max": Number(0, 1),
+        "work_minutes": Number(1, 1440, whole=True),
         "work_cosine": Number(0, 1),
         "work_step": Number(0, 1),
         "min_members": Number(2, 50, whole=True),

@@ -87,7 +87,8 @@ def _share(parts: Sequence[int], wholes: Sequence[int]) -> Share:
 
 
 def halves(labelled: Sequence[Labelled]) -> tuple[list[int], list[int]]:
-    """Rows of the owners that thresholds may be chosen on, and of those they are measured on."""
-    first = {place: sha256(place.encode()).digest()[-1] % 2 == 0 for place in places(labelled)}
+    """Rows of the owners that thresholds may be chosen on, and of those they are measured on. Who talk to one another,
+    as ``talk/owner`` says, are in one half."""
+    first = {place: sha256(place.split("/")[0].encode()).digest()[-1] % 2 == 0 for place in places(labelled)}
     rows = range(len(labelled))
     return [row for row in rows if first[labelled[row].place]], [row for row in rows if not first[labelled[row].place]]

@@ -12,10 +12,13 @@ class ReflectionConfig(SingleRow):
 
     cosine_min = models.FloatField(default=0.80, help_text="Pairs join from here on, whatever time lies between them.")
     cosine_max = models.FloatField(default=0.90, help_text="Pairs at or above are duplicates and do not join.")
-    work_cosine = models.FloatField(
-        default=0.40, help_text="Pairs within an hour join from here on; at 1 they need as much as any."
+    work_minutes = models.PositiveSmallIntegerField(
+        default=12, db_default=12, help_text="What is written within so many minutes is one sitting."
     )
-    work_step = models.FloatField(default=0.25, help_text="So much more for each tenfold time between the two.")
+    work_cosine = models.FloatField(
+        default=0.24, help_text="Pairs of one sitting join from here on; at 1 they need as much as any."
+    )
+    work_step = models.FloatField(default=0.30, help_text="So much more for each tenfold time between the two.")
     min_members = models.PositiveSmallIntegerField(default=3)
     max_members = models.PositiveSmallIntegerField(default=10)
     snooze_days = models.PositiveSmallIntegerField(default=14)
@@ -30,7 +33,8 @@ class ReflectionConfig(SingleRow):
                 name="reflection_config_band_ordered",
             ),
             models.CheckConstraint(
-                condition=Q(work_cosine__gte=0, work_cosine__lte=1, work_step__gte=0, work_step__lte=1),
+                condition=Q(work_cosine__gte=0, work_cosine__lte=1, work_step__gte=0, work_step__lte=1)
+                & Q(work_minutes__gte=1, work_minutes__lte=1440),
                 name="reflection_config_work_in_unit",
             ),
             models.CheckConstraint(

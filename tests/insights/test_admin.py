@@ -29,7 +29,7 @@ FUSION_VALUES = {
 }  # fmt: skip
 REFLECTION_VALUES = {
     "cosine_min": "0.78", "cosine_max": "0.92", "min_members": "3", "max_members": "10", "snooze_days": "14",
-    "work_cosine": "0.4", "work_step": "0.25", "reason": "", "expected_version": "1",
+    "work_minutes": "12", "work_cosine": "0.24", "work_step": "0.3", "reason": "", "expected_version": "1",
 }  # fmt: skip
 FORMS = {FACT: RANKING_VALUES, FUSION: FUSION_VALUES, REFLECTION: REFLECTION_VALUES}
 SIGN_IN_LINK = re.compile(r"http://testserver/sign-in/[\w-]{20,}/")

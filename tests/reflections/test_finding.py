@@ -110,7 +110,9 @@ def test_a_missing_configuration_row_behaves_as_the_defaults():
     rule = cluster_rule()
     assert (rule.cosine_min, rule.cosine_max) == (defaults.cosine_min, defaults.cosine_max)
     assert (rule.min_members, rule.max_members) == (3, 10)
-    assert (rule.work_cosine, rule.work_step) == (defaults.work_cosine, defaults.work_step) == (0.40, 0.25)
+    measured = (12, 0.24, 0.30)
+    assert (rule.work_minutes, rule.work_cosine, rule.work_step) == measured
+    assert (defaults.work_minutes, defaults.work_cosine, defaults.work_step) == measured
 
 
 @pytest.mark.behaviour("Z55")

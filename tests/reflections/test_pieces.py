@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from django.core.management import call_command
 
+from reflections import talks
 from reflections.change_notes import read
 from reflections.clustering import Rule
 from reflections.evaluation import Labelled
@@ -148,3 +149,36 @@ def test_without_labelled_episodes_the_command_says_where_to_put_them(monkeypatc
     monkeypatch.delenv("ZEROMEMORY_EVAL_DATA", raising=False)
     call_command("evaluate_clusters")
     assert "No labelled episodes were found" in capsys.readouterr().out
+
+
+TALK = (
+    '{"type": "doc", "corpus": "kitchen", "id": "1", "text": "The oven runs hot.", "time": "2026-03-01T08:00:00", '
+    '"speaker": "Cook", "session": "one", "order": 1}',
+    '{"type": "doc", "corpus": "kitchen", "id": "2", "text": "By how much?", "time": "2026-03-01T08:00:00", '
+    '"speaker": "Guest", "session": "one", "order": 2}',
+    '{"type": "doc", "corpus": "kitchen", "id": "3", "text": "Said at no time.", "speaker": "Cook", "session": "one"}',
+    '{"type": "query", "corpus": "kitchen", "id": "q", "text": "what about the oven", "gold": ["1"]}',
+)
+
+
+def test_what_a_speaker_says_in_a_session_is_a_piece_half_a_minute_apart():
+    first, second = talks.read("\n".join(TALK))
+    assert (first.piece, first.place, second.place) == ("kitchen/one", "kitchen/Cook", "kitchen/Guest")
+    assert (first.content, first.entities) == ("Cook: The oven runs hot.", {"Cook"})
+    assert second.created_at - first.created_at == timedelta(seconds=30)
+    assert first.created_at.tzinfo is not None
+
+
+def test_who_talk_to_one_another_are_in_one_half():
+    labelled = [note(n, "x", place=f"talk {n % 9}/{side}") for n in range(90) for side in "ab"]
+    first, second = ({labelled[row].place.split("/")[0] for row in rows} for rows in halves(labelled))
+    assert first
+    assert not first & second
+
+
+@pytest.mark.django_db
+def test_the_command_reads_conversations(tmp_path, capsys):
+    path = tmp_path / "talk.jsonl"
+    path.write_text("\n".join(TALK))
+    call_command("evaluate_clusters", str(path))
+    assert "2 episodes of 2 owners, of 1 pieces of work." in capsys.readouterr().out

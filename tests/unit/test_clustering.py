@@ -17,6 +17,7 @@ from reflections.clustering import BLOCK_ROWS, MOST_LINKED, Cluster, Episode, Ru
 
 START = datetime(2030, 1, 1, tzinfo=UTC)
 RULE = Rule()
+BY_THE_HOUR = Rule(work_minutes=60, work_cosine=0.4, work_step=0.25)
 BAND = Rule(work_cosine=1)
 """However little time lies between two episodes, they need as much."""
 
@@ -75,7 +76,7 @@ def test_no_episodes_are_none() -> None:
 @pytest.mark.parametrize("cosine", [0.78, 0.800001, 0.919])
 @pytest.mark.parametrize("precision", [np.float64, np.float32])
 def test_a_cosine_inside_the_band_joins(cosine: float, precision: type[np.floating]) -> None:
-    assert members(find_clusters(episodes_of(chain(cosine).astype(precision)), RULE)) == [("e0", "e1", "e2")]
+    assert members(find_clusters(episodes_of(chain(cosine).astype(precision)), BY_THE_HOUR)) == [("e0", "e1", "e2")]
 
 
 @pytest.mark.parametrize("cosine", [0.5, 0.779])
@@ -200,7 +201,8 @@ def groups_pair_by_pair(episodes: Sequence[Episode], rule: Rule) -> set[frozense
 
     def margin(one: Episode, other: Episode) -> float:
         hours = abs((one.created_at - other.created_at).total_seconds()) / 3600
-        needed = min(rule.cosine_min, rule.work_cosine + rule.work_step * float(np.log10(max(hours, 1))))
+        tenfold = float(np.log10(max(hours * 60 / rule.work_minutes, 1)))
+        needed = min(rule.cosine_min, rule.work_cosine + rule.work_step * tenfold)
         return cosine(one, other) - needed
 
     def nearness(some: Sequence[Episode], others: Sequence[Episode]) -> float:
@@ -237,12 +239,14 @@ def test_clusters_are_the_groups_of_the_definition(seed: int) -> None:
 @pytest.mark.parametrize(
     ("hours", "cosine", "joins"),
     [
-        (0.01, 0.40, True),
-        (0.01, 0.39, False),
-        (0.5, 0.40, True),
-        (0.5, 0.39, False),
-        (5, 0.62, True),
-        (5, 0.60, False),
+        (0.01, 0.24, True),
+        (0.01, 0.23, False),
+        (0.1, 0.24, True),
+        (0.1, 0.23, False),
+        (1, 0.53, True),
+        (1, 0.47, False),
+        (5, 0.72, True),
+        (5, 0.69, False),
         (500, 0.78, True),
         (500, 0.77, False),
     ],
@@ -256,7 +260,7 @@ def test_the_less_time_lies_between_the_less_alike_two_need_to_be(hours: float, 
 @pytest.mark.parametrize(("cosine", "joins"), [(0.74, False), (0.75, True)])
 def test_two_of_one_instant_need_what_a_day_needs(cosine: float, joins: bool) -> None:
     at_once = [make_episode(n, vector, day=0) for n, vector in enumerate(alike(3, cosine))]
-    assert bool(find_clusters(at_once, RULE)) is joins
+    assert bool(find_clusters(at_once, BY_THE_HOUR)) is joins
 
 
 def test_a_chain_of_neighbours_is_no_cluster() -> None:

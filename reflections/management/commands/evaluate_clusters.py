@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from numpy.typing import NDArray
 
 from memories.windows import windows_of
-from reflections import change_notes, changelog, configuration, pieces
+from reflections import change_notes, changelog, configuration, pieces, talks
 from reflections.clustering import Rule
 from reflections.eligible import mean_direction
 from reflections.evaluation import MAXIMA, MINIMA, Labelled, Pairs, above, clusters, compare, cut, edited_copies, places
@@ -31,8 +31,8 @@ LESS = (0.4, 0.3, 0.2, 0.1, 0.05, 0.0, -0.05, -0.1)
 class Command(BaseCommand):
     help = (
         "Measure how well clusters keep together what belongs together, with the configured embedder. Reads ChangeLog "
-        "files, those that name merge requests or GNU ones, or lines of JSON: {id, content, created_at, entities, "
-        "owner, piece} or {…, matters, twin}. Writes nothing."
+        "files, those that name merge requests or GNU ones, conversations in the shape of retrieval sets, or lines of "
+        "JSON: {id, content, created_at, entities, owner, piece} or {…, matters, twin}. Writes nothing."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -145,6 +145,8 @@ def _of_the_folder() -> list[list[Path]]:
 
 def _labelled(files: list[Path]) -> list[Labelled]:
     texts = [change_notes.text_of(path) for path in files]
+    if all(talks.is_talk(text) for text in texts):
+        return [episode for text in texts for episode in talks.read(text)]
     naming = [text for text in texts if change_notes.names_requests(text)]
     if len(naming) == len(files) and not any(path.suffix == ".jsonl" for path in files):
         return change_notes.read(naming)
