@@ -159,7 +159,9 @@ def _changes(actor: Actor, since: datetime) -> list[dict[str, Any]]:
 
 
 def _title(change: Change) -> str:
-    """``6 drafts proposed``"""
+    """``6 drafts proposed``, ``1,200 memories imported``"""
+    if change.written:
+        return f"{count(change.written, 'memory')} imported"
     if change.action not in ACTION_WORDS:
         return f"{action_words(change.action).capitalize()} {change.count:,}"
     noun, done = counted_words(change.action)
@@ -182,6 +184,8 @@ def _entry(entry: AuditEntry, names: dict[str, str]) -> dict[str, Any]:
     name, page = names.get(entry.object_id), PAGES.get(entry.object_type)
     if entry.object_type == "scope" and entry.scope:
         name = entry.scope.slug
+    if entry.action == "import" and name:
+        name = f"{count(int(entry.detail.get('written') or 0), 'memory')} into {name}"
     return {
         "text": name or entry.object_type,
         "href": reverse(page, args=[entry.object_id]) if page and name else "",

@@ -8,8 +8,9 @@ from datetime import datetime
 from typing import Final
 
 from django.db import connection
-from django.db.models import Count, F, Q, Window
-from django.db.models.functions import Left, RowNumber
+from django.db.models import Count, F, IntegerField, Q, Sum, Window
+from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Cast, Left, RowNumber
 
 from memories.access import Actor
 from memories.models import AuditEntry, Link, Memory
@@ -70,23 +71,30 @@ _TOLD_BY_ANOTHER: Final = Q(action="supersede", reason="Edited") | Q(object_type
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One kind of act: how often it happened, and its newest entries."""
+    """One kind of act: how often it happened, its newest entries, and how many memories imports brought."""
 
     action: str
     count: int
     newest: list[AuditEntry]
+    written: int = 0
 
 
 def changes_since(actor: Actor, moment: datetime, *, most: int) -> list[Change]:
     """What was done in the scopes the actor may read, by action, the newest action first; two queries."""
     entries = AuditEntry.objects.filter(scope_id__in=actor.readable, at__gt=moment).exclude(_TOLD_BY_ANOTHER)
-    counts = dict(entries.order_by().values_list("action").annotate(n=Count("pk")))
+    brought = Sum(Cast(KeyTextTransform("written", "detail"), IntegerField()), filter=Q(action="import"), default=0)
+    counted = entries.order_by().values_list("action").annotate(n=Count("pk"), written=brought)
+    counts = {action: (number, written) for action, number, written in counted}
     place = Window(RowNumber(), partition_by="action", order_by=[F("at").desc(), F("pk").desc()])
     newest: dict[str, list[AuditEntry]] = {}
     placed = entries.annotate(place=place).filter(place__lte=most).select_related("scope")
     for entry in placed.order_by("-at", "-pk"):
         newest.setdefault(entry.action, []).append(entry)
-    return [Change(action, counts[action], found) for action, found in newest.items() if action in counts]
+    return [
+        Change(action, count=counts[action][0], newest=found, written=counts[action][1])
+        for action, found in newest.items()
+        if action in counts
+    ]
 
 
 def memories_of(actor: Actor, entries: Iterable[AuditEntry]) -> dict[str, Memory]:

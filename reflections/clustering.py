@@ -69,6 +69,14 @@ class Cluster:
     shared_entities: tuple[int | str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """``too_small`` counts groups of two and more that are below ``min_members``."""
+
+    clusters: list[Cluster]
+    too_small: int = 0
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Known:
     """Episodes that could join, oldest first: rows of ``vectors``, at so many ``hours`` since the epoch."""
@@ -87,6 +95,10 @@ class _Known:
 
 
 def find_clusters(episodes: Sequence[Episode], rule: Rule) -> list[Cluster]:
+    return look_for_clusters(episodes, rule).clusters
+
+
+def look_for_clusters(episodes: Sequence[Episode], rule: Rule) -> Found:
     """Groups of at least ``min_members``, each cut to its newest ``max_members``; newest cluster first.
 
     Two groups are one when the cosine of their pairs is on the mean at least what these pairs need, and a pair joins.
@@ -96,13 +108,14 @@ def find_clusters(episodes: Sequence[Episode], rule: Rule) -> list[Cluster]:
     """
     in_time = sorted(episodes, key=_in_time)
     able = _that_could_join(in_time) if rule.share_entity else in_time
-    if len(able) < rule.min_members:
-        return []
+    if len(able) < min(2, rule.min_members):
+        return Found([])
     known = _Known.of(able)
     groups = [group for component in _components(known, rule) for group in _groups(known, component, rule)]
     found = [rows[-rule.max_members :] for rows in groups if len(rows) >= rule.min_members]
     found.sort(key=lambda rows: rows[-1], reverse=True)
-    return [_cluster([known.episodes[row] for row in rows], known.vectors[rows]) for rows in found]
+    clusters = [_cluster([known.episodes[row] for row in rows], known.vectors[rows]) for rows in found]
+    return Found(clusters, too_small=sum(1 < len(rows) < rule.min_members for rows in groups))
 
 
 def _in_time(episode: Episode) -> tuple[datetime, str]:
@@ -124,7 +137,7 @@ def _unit_vectors(episodes: Sequence[Episode]) -> Vectors:
 def _groups(known: _Known, component: Sequence[int], rule: Rule) -> list[list[int]]:
     """Rows of each group in a component; every group has pairs that join, so it lies within one."""
     rows = np.array(component[-MOST_LINKED:])
-    if len(rows) < rule.min_members:
+    if len(rows) < min(2, rule.min_members):
         return []
     part = known.only(rows)
     cosines = part.vectors @ part.vectors.T

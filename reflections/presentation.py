@@ -15,11 +15,13 @@ from memories.models import Entity, Memory, Scope
 from memories.models.memory import content_hash
 from memories.presentation import scope_names
 from memories.querysets import OPENING
+from reflections.configuration import cluster_rule
 from reflections.distil import LOW_CONFIDENCE, SURE
 from reflections.forms import DismissForm, EditForm, SnoozeForm
 from reflections.models import Candidate, FailedCluster, Run
 from reflections.models.candidates import sources_of
 from reflections.shared import shared_entities
+from reflections.why_none import summed, why_none
 from reflections.wording import day
 
 type Link = Callable[..., str]  # the address of the list with some of its parameters changed
@@ -224,13 +226,19 @@ def _progress(run: Run) -> str:
     if run.state == Run.State.FAILED:
         return f"The search for clusters failed. {run.error}"
     if run.state == Run.State.DONE:
-        return f"Found {counted(run.candidates_made, 'new draft')} in {counted(run.episodes_seen, 'episode')}."
+        found = f"Found {counted(run.candidates_made, 'new draft')} in {counted(run.episodes_seen, 'episode')}."
+        return found if run.candidates_made else f"{found} {nothing_drafted(run)}".strip()
     if _waits_long(run):
         return "The search for clusters waits for a worker. Is the worker running?"
     if run.state == Run.State.QUEUED:
         return "The search for clusters is about to start."
     looked = f"{run.scopes_done} of {counted(run.scopes_total, 'scope')}, {counted(run.episodes_seen, 'episode')}"
     return f"Looking for clusters: {looked}, {counted(run.candidates_made, 'new draft')} so far."
+
+
+def nothing_drafted(run: Run) -> str:
+    """Why; nothing of a run from before this was kept."""
+    return why_none(summed(run.looked.values()), cluster_rule().min_members) if run.looked else ""
 
 
 def counted(number: int, noun: str) -> str:

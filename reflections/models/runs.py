@@ -40,6 +40,9 @@ class Run(models.Model):
     scopes_done = models.PositiveIntegerField(default=0)
     episodes_seen = models.PositiveIntegerField(default=0)
     candidates_made = models.PositiveIntegerField(default=0)
+    looked = models.JSONField(
+        default=dict, db_default={}, blank=True, help_text="Of the search for clusters, what came of it by scope."
+    )
     attempts = models.PositiveSmallIntegerField(default=0, help_text="How often a worker took it up.")
     error = models.CharField(max_length=2000, blank=True, default="")
 

@@ -1,19 +1,20 @@
 """Find clusters of episodes and propose a draft for each. Nothing here writes a memory."""
 
 import logging
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
-from django.db.models import F
+from django.db.models import Count, F
 from django.utils import timezone
 
 from memories.models import Entity, Memory, Scope
 from memories.services.audit import record
 from reflections import extractive
-from reflections.clustering import Cluster, Episode, find_clusters
+from reflections.clustering import Cluster, Episode, look_for_clusters
 from reflections.configuration import cluster_rule
 from reflections.distil import Drafted, drafted, question, quoted
 from reflections.eligible import Stamp, current_stamp, episodes_by_owner
@@ -34,6 +35,8 @@ class Group:
 
     episodes: Mapping[UUID, Episode]
     clusters: Sequence[Cluster]
+    too_small: int = 0
+    parked: int = 0
 
 
 class NotDrafted(ModelError):
@@ -49,20 +52,41 @@ def find_candidates(*, scope: Scope, run: Run | None = None, stamp: Stamp | None
     *may_ask* every draft quotes its episodes, and no model is asked.
     """
     asks = may_ask and is_model_configured()
-    made, failures = 0, list[ModelRejected]()
+    made, failures, came_of_it = 0, list[ModelRejected](), Counter[str]()
     for group in survey(scope, stamp):
+        came_of_it.update(seen=len(group.episodes), too_small=group.too_small, parked=group.parked)
         _note(run, episodes_seen=F("episodes_seen") + len(group.episodes))
         for cluster in group.clusters:
             try:
                 candidate = _propose(scope, cluster, group.episodes, run, asks=asks)
             except ModelRejected as error:
                 failures.append(error)
+                came_of_it["failed"] += 1
                 continue
+            came_of_it[_what_became(candidate)] += 1
             if candidate and candidate.state == Candidate.State.PENDING:
                 made += 1
                 _note(run, candidates_made=F("candidates_made") + 1)
+    _keep(run, scope, came_of_it)
     _raise_about(failures)
     return made
+
+
+def _what_became(candidate: Candidate | None) -> str:
+    if candidate is None:
+        return "left"
+    return "made" if candidate.state == Candidate.State.PENDING else "unsure"
+
+
+def _keep(run: Run | None, scope: Scope, came_of_it: Counter[str]) -> None:
+    """Scope by scope, so that a run that is taken up again counts nothing twice."""
+    if run is None:
+        return
+    episodes = Memory.objects.live().filter(scope=scope, kind="episode")
+    came_of_it.update(episodes.aggregate(stored=Count("pk"), drafted=Count("candidacy")))
+    if came_of_it["stored"]:
+        run.looked[str(scope.pk)] = {name: count for name, count in came_of_it.items() if count}
+        _note(run, looked=run.looked)
 
 
 def survey(scope: Scope, stamp: Stamp | None = None) -> Iterator[Group]:
@@ -70,8 +94,14 @@ def survey(scope: Scope, stamp: Stamp | None = None) -> Iterator[Group]:
     rule = cluster_rule()
     parked = FailedCluster.objects.parked_keys(scope) if is_model_configured() else set[str]()
     for episodes in episodes_by_owner(scope, stamp or current_stamp()):
-        clusters = [found for found in find_clusters(episodes, rule) if key_of(found.members) not in parked]
-        yield Group({cast("UUID", episode.id): episode for episode in episodes}, clusters)
+        found = look_for_clusters(episodes, rule)
+        clusters = [cluster for cluster in found.clusters if key_of(cluster.members) not in parked]
+        yield Group(
+            {cast("UUID", episode.id): episode for episode in episodes},
+            clusters,
+            too_small=found.too_small,
+            parked=len(found.clusters) - len(clusters),
+        )
 
 
 def _note(run: Run | None, **progress: Any) -> None:

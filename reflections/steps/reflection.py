@@ -1,7 +1,7 @@
 """Propose a draft for each cluster of episodes."""
 
 from memories.models import Scope
-from reflections.presentation import counted
+from reflections.presentation import counted, nothing_drafted
 from reflections.services.candidates import find_candidates
 from reflections.services.candidates import survey as clusters_of
 from reflections.services.progress import Progress
@@ -15,6 +15,8 @@ def work(scope: Scope, progress: Progress) -> None:
         progress.run.refresh_from_db(fields=["candidates_made", "episodes_seen"])
         made, seen = progress.run.candidates_made - before[0], progress.run.episodes_seen - before[1]
         progress.count(found=seen, done=made)
+        if progress.run.looked:
+            progress.note("" if progress.run.candidates_made else nothing_drafted(progress.run))
 
 
 def survey(scope: Scope) -> str:

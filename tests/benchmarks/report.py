@@ -96,10 +96,13 @@ def _hygiene(cycles: Sequence[Cycle]) -> Iterator[Row]:
         for title, seconds in cycle.steps:
             yield f"of it: {title.lower()}", size, f"{seconds:.1f} s", ""
         yield "a second cycle", size, f"{cycle.again:.1f} s", ""
+        yield f"**nearest** of {cycle.subjects:,} memories, without what follows", size, f"{cycle.pairs:.1f} s", ""
+        yield "nearest of one memory, on the mean", size, f"{1000 * cycle.pairs / max(cycle.subjects, 1):.2f} ms", ""
     for smaller, larger in pairwise(cycles):
         rows = f"{smaller.memories:,} → {larger.memories:,}"
         most = f"{larger.memories / smaller.memories:.1f}"
         yield "full cycle, growth", rows, f"{larger.seconds / smaller.seconds:.2f}", most
+        yield "nearest of all, growth", rows, f"{larger.pairs / smaller.pairs:.2f}", most
 
 
 def _rolled(rolled: Rollup) -> Iterator[Row]:

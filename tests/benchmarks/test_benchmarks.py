@@ -40,6 +40,8 @@ def test_a_hygiene_cycle_is_measured_by_step_and_with_its_growth(small, tmp_path
     assert "| **full cycle** without a model, " in table
     assert "| of it: compare new memories with their nearest | 400 | " in table
     assert "| full cycle, growth | 200 → 400 | " in table
+    assert "memories, without what follows | 400 | " in table
+    assert "| nearest of all, growth | 200 → 400 | " in table
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM pg_database WHERE datname LIKE %s", ["%\\_bench\\_hygiene%"])
         assert cursor.fetchone()[0] == 0

@@ -214,6 +214,19 @@ def test_each_kind_of_change_says_what_was_changed_and_how_often(mine, scope):
     ]
 
 
+def test_imports_are_counted_by_the_memories_they_brought(mine, owner, scope):
+    for written in (1200, 34):
+        AuditEntry.objects.create(
+            actor="visitor", action="import", scope=scope, object_type="scope", object_id=scope.pk,
+            detail={"format": "git", "written": written},
+        )  # fmt: skip
+    make_memory(scope=scope)
+    answer = mine.get("/")
+    assert changes_of(answer) == ["1,234 memories imported"]
+    assert "1,200 memories into home" in text_of(answer)
+    assert "34 memories into home" in text_of(answer)
+
+
 def test_nothing_new_is_said_in_words(mine, owner, scope):
     make_memory(scope=scope)
     User.objects.filter(pk=owner.pk).update(last_visit_at=timezone.now() - timedelta(hours=1))
