@@ -59,6 +59,7 @@ LONG = (
     "memories/test_recall_at_scale.py",
     "memories/test_reembedding.py",
     "reflections/test_a_season_of_use.py",
+    "reflections/test_killed_with_a_model.py",
 )
 
 

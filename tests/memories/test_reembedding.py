@@ -8,11 +8,10 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from io import StringIO
 from random import Random
-from urllib.parse import quote
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection, connections
+from django.db import connections
 from django.test import override_settings
 
 from memories import embedding_queue
@@ -23,6 +22,7 @@ from memories.errors import Conflict, Forbidden
 from memories.models import AuditEntry, EmbedderChange, Embedding, Memory
 from memories.recall import find
 from memories.services import edit, reembedding, remember, supersede
+from tests.addresses import database_url
 from tests.factories import make_user
 from tests.memories.embedding_servers import meaning_server, named
 from zeromemory.lib.folders import PROJECT
@@ -274,13 +274,6 @@ def test_no_key_is_stored():
     rows = list(EmbedderChange.objects.values())
     assert "a-secret-key" not in str(rows)
     assert rows[-1]["choice"].keys() == {"setting", "path", "query_prefix", "document_prefix"}
-
-
-def database_url():
-    parts = connection.settings_dict
-    port = f"&port={parts['PORT']}" if parts["PORT"] else ""
-    password = f":{quote(parts['PASSWORD'])}" if parts["PASSWORD"] else ""
-    return f"postgresql://{parts['USER']}{password}@/{parts['NAME']}?host={quote(parts['HOST'], safe='')}{port}"
 
 
 def command(server, model):
