@@ -114,7 +114,9 @@ def _doubts(actor: Actor) -> dict[str, Any]:
     return found | {
         "label": "doubt to settle" if found["count"] == 1 else "doubts to settle",
         "href": reverse("inbox"),
-        "hint": "Memories that contradict or repeat each other, or misled somebody." if found["count"] else "",
+        "hint": "Memories that contradict or repeat each other, misled somebody, or whose code changed."
+        if found["count"]
+        else "",
     }
 
 

@@ -115,21 +115,22 @@ def test_of_code_that_is_gone_it_offers_to_hold_without_it(mine, row, tree, scop
 
 
 @pytest.mark.behaviour("X3")
-def test_still_holds_rewrite_retire_and_snooze_do_what_they_say_and_can_be_undone(mine, row, scope):
-    for name, sent, state in (
+@pytest.mark.parametrize(
+    ("name", "sent", "state"),
+    [
         ("uphold", {}, "live"),
         ("retire", {}, "invalidated"),
         ("correct", {"text": "Ordered by difference.", "seen": 1}, "superseded"),
         ("snooze", {}, "live"),
-    ):
-        row.refresh_from_db()
-        act(mine, row, name, row.version, **sent)
-        assert fresh(row.subject).state == state
-        row.refresh_from_db()
-        assert row.status != "pending"
-        act(mine, row, "undo", row.version)
-        assert (len(asked()), fresh(row.subject).state) == (1, "live")
-        assert "1 + age" in in_force(row.subject)[0].code
+    ],
+)
+def test_still_holds_retire_rewrite_and_snooze_do_what_they_say_and_can_be_undone(mine, row, name, sent, state):
+    act(mine, row, name, **sent)
+    row.refresh_from_db()
+    assert (fresh(row.subject).state, row.status == "pending") == (state, False)
+    act(mine, row, "undo", row.version)
+    assert (len(asked()), fresh(row.subject).state) == (1, "live")
+    assert "1 + age" in in_force(row.subject)[0].code
 
 
 def test_a_reader_sees_the_code_and_decides_nothing(client_of, scope, row):
@@ -138,6 +139,13 @@ def test_a_reader_sees_the_code_and_decides_nothing(client_of, scope, row):
     assert act(theirs, row, "uphold").status_code == 403
     assert Anchor.objects.count() == 1
     assert shown(client_of(make_user()), row).status_code == 404
+
+
+def test_the_page_of_the_memory_leads_to_its_item_while_it_waits(mine, row):
+    page = reverse("memory_detail", args=[row.subject_id])
+    assert f"/inbox/?item=dispute.{row.pk}" in mine.get(page).text
+    act(mine, row, "uphold")
+    assert "It waits in the inbox" not in mine.get(page).text
 
 
 # Much at once --------------------------------------------------------------------------------

@@ -396,6 +396,21 @@ def test_a_repository_with_too_much_does_not_hold_up_another(scope, tmp_path):
     assert [row.subject for row in asked()] == [memory]
 
 
+def test_the_report_of_a_run_over_several_scopes_tells_of_each(owner, scope, tmp_path):
+    work = make_scope(owner, slug="work")
+    for one in (scope, work):
+        folder = tmp_path / one.slug
+        tree = make_tree(folder)
+        write(tree, module(4))
+        register(one, tree, one.slug)
+        for number in range(4):
+            about(one, "all.py", f"f{number}", repository=one.slug)
+        write(tree, module(4, changed=4))
+    note = look(scope, work).note
+    assert "memories of home anchored in home" in note
+    assert "memories of work anchored in work" in note
+
+
 # An older checkout -----------------------------------------------------------------------------
 
 
