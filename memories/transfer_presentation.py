@@ -19,6 +19,7 @@ from memories.transfer.imported import Imported
 from memories.transfer.records import MemoryRecord
 from memories.transfer.registry import FORMATS, format_called
 from memories.transfer.rows import humbled
+from zeromemory.lib.counting import counted
 
 SAMPLE: Final = 5
 EXCERPT: Final = 280  # characters
@@ -49,7 +50,8 @@ def shown(row: Import, actor: Actor) -> dict[str, Any]:
         "facts": _facts(row),
         "said": _said(row),
         "level": {State.FAILED: "danger", State.CANCELLED: "amber"}.get(State(row.state), "info"),
-        "report": _report(row) if row.report else None,
+        "report": _report(row) if "read" in row.report else None,
+        "mistakes": row.report.get("mistakes", []),
         "sample": list(_sample(row, actor)) if row.state == State.CHECKED else [],
         "may_write": row.scope_id in actor.writable,
         "undoable": undoable,
@@ -62,12 +64,18 @@ def _facts(row: Import) -> list[dict[str, Any]]:
     return [
         {
             "label": "File",
-            "text": f"{row.file_name} ({filesizeformat(row.file_bytes)})" if row.file_name else "sent over REST",
+            "text": _file(row),
         },
         {"label": "Format", "text": _label(row.format)},
         {"label": "Into", "text": row.scope.slug},
         {"label": "Handed in", "when": row.handed_in_at},
     ]
+
+
+def _file(row: Import) -> str:
+    if not row.file_name:
+        return "sent over REST"
+    return f"{row.file_name} ({filesizeformat(row.file_bytes)})" if row.file_bytes else row.file_name
 
 
 def _said(row: Import) -> str:
@@ -77,7 +85,7 @@ def _said(row: Import) -> str:
         return "It is about to start." if worker.state == "ok" else f"It waits for the worker, which {worker.text}."
     if row.state in (State.CHECKING, State.RUNNING):
         stopping = " It stops at its next batch, and nothing is written." if row.cancel_asked_at else ""
-        return f"{row.read:,} memories read so far.{stopping}"
+        return f"{counted(row.read, 'memory', 'memories')} read so far.{stopping}"
     if row.state == State.CHECKED:
         return "Nothing is written yet. Look at it, then import it; the file is kept for a day."
     if row.state == State.DONE:

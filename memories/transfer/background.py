@@ -17,6 +17,7 @@ from memories.errors import Conflict, ZeroMemoryError
 from memories.models import Import
 from memories.services import transfers
 from memories.transfer import kept_files
+from memories.transfer.errors import Mistakes
 from memories.transfer.importing import Report, import_from
 from memories.transfer.registry import format_called
 
@@ -43,6 +44,9 @@ def work_on(id: str) -> None:
     except StoppedError:
         if transfers.mine(row).filter(cancel_asked_at__isnull=False).exists():
             transfers.finish(row, State.CANCELLED)
+    except Mistakes as error:
+        summary = error.message.partition("\n")[0]
+        transfers.finish(row, State.FAILED, error=summary, report={"mistakes": error.told})
     except ZeroMemoryError as error:
         if isinstance(error, Conflict) and transfers.put_back(row):
             return

@@ -9,14 +9,21 @@ from memories.errors import ValidationFailed, ZeroMemoryError
 from memories.models import Scope, UsageEvent, Verification
 from memories.services import validation
 from memories.services.validation import MOST_LINKS, Draft, LinkSpec
-from memories.transfer.errors import TransferError
+from memories.transfer.errors import Faults, TransferError
 from memories.transfer.records import MemoryRecord, ScopeRecord
 
 STATES = ("live", "superseded", "invalidated")
 
 
 def check(record: MemoryRecord) -> None:
-    """Raises TransferError naming the line and the field."""
+    """Raises TransferError naming the line and the field, or Mistakes."""
+    faults = Faults()
+    faults.tried(_check_as_written, record)
+    faults.found += [TransferError(problem, line=record.line, field=field) for field, problem in _problems(record)]
+    faults.settle()
+
+
+def _check_as_written(record: MemoryRecord) -> None:
     try:
         validation.check_draft(_draft(record))
         # A memory gathers links from others, so one may have more of them than a single write takes.
@@ -28,8 +35,6 @@ def check(record: MemoryRecord) -> None:
             _check_length(text, longest, field)
     except ZeroMemoryError as error:
         raise TransferError(error.message, line=record.line, field=error.field) from error
-    for field, problem in _problems(record):
-        raise TransferError(problem, line=record.line, field=field)
 
 
 def check_scope(record: ScopeRecord) -> None:

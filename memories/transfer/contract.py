@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar
 
-from memories.transfer.errors import TransferError
+from memories.transfer.errors import Faults, NoPatience, TransferError
 from memories.transfer.records import Counts, Record
 
 
@@ -42,6 +42,7 @@ class Format(ABC):
     def __init__(self) -> None:
         self.skipped: Counter[str] = Counter()
         self.notes: Counter[str] = Counter()
+        self.faults: Faults = NoPatience()  # an import gathers them instead
         self.embedder = ""  # by whose vectors the memories were found where they come from
 
     def read(self, source: Any) -> Iterator[Record]:

@@ -2,14 +2,14 @@
 
 import math
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from memories.guard import masked
 from memories.moments import is_within_reach
-from memories.transfer.errors import Place, TransferError
+from memories.transfer.errors import Faults, Place, TransferError
 
 type Reader = Callable[[Any], Any]
 """Raises ValueError with what the value must be instead."""
@@ -23,12 +23,20 @@ class Shape:
     required: tuple[str, ...] = ()
 
     def read(self, given: Mapping[str, Any], *, line: Place, within: str = "") -> dict[str, Any]:
-        if unknown := sorted(given.keys() - self.fields.keys()):
-            known = ", ".join(sorted(self.fields))
-            raise TransferError(f"is not a field here. Known are {known}.", line=line, field=within + unknown[0])
-        if missing := [name for name in self.required if given.get(name) is None]:
-            raise TransferError("is missing.", line=line, field=within + missing[0])
-        return {name: self._value(name, value, line, within) for name, value in given.items() if value is not None}
+        faults = Faults()
+        faults.found += self._misnamed(given, line, within)
+        said = {name: value for name, value in given.items() if value is not None and name in self.fields}
+        values = {name: faults.tried(self._value, name, value, line, within) for name, value in said.items()}
+        faults.settle()
+        return values
+
+    def _misnamed(self, given: Mapping[str, Any], line: Place, within: str) -> Iterator[TransferError]:
+        known = ", ".join(sorted(self.fields))
+        for name in sorted(given.keys() - self.fields.keys()):
+            yield TransferError(f"is not a field here. Known are {known}.", line=line, field=within + name)
+        for name in self.required:
+            if given.get(name) is None:
+                yield TransferError("is missing.", line=line, field=within + name)
 
     def _value(self, name: str, value: Any, line: Place, within: str) -> Any:
         try:

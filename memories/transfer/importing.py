@@ -27,7 +27,7 @@ from memories.transfer.carried import called, ruled_among
 from memories.transfer.checks import check
 from memories.transfer.contract import Format
 from memories.transfer.destinations import Destinations
-from memories.transfer.errors import TransferError, told
+from memories.transfer.errors import Faults, TransferError, told
 from memories.transfer.records import AliasRecord, CarriedRecord, MemoryRecord, Record, ScopeRecord
 from memories.transfer.references import References
 from memories.transfer.rows import People, Row, build, derived_identity, humbled, insert
@@ -80,13 +80,15 @@ def import_from(
     *trusted* is an operator's restore: it keeps who wrote, approved and retired what, and the track records. Without
     it everything is the importer's own, at the rank of an import.
     """
+    format.faults = faults = Faults()
     try:
         with writing():
-            work = _Import(Destinations(actor, only=scope, create=create_scopes), trusted=trusted, wrote=wrote)
+            work = _Import(Destinations(actor, only=scope, create=create_scopes), faults, trusted=trusted, wrote=wrote)
             for batch in _batches(format.read(source)):
                 work.take(batch)
                 if progress:
                     progress(work.read)
+            faults.settle()
             report = work.finish(format, dry_run=dry_run)
             if dry_run:
                 transaction.set_rollback(True)
@@ -111,8 +113,9 @@ def _batches(records: Iterable[Record]) -> Iterator[list[Record]]:
 
 
 class _Import:
-    def __init__(self, destinations: Destinations, *, trusted: bool, wrote: Wrote | None) -> None:
+    def __init__(self, destinations: Destinations, faults: Faults, *, trusted: bool, wrote: Wrote | None) -> None:
         self.destinations = destinations
+        self.faults = faults
         self.wrote = wrote
         self.trusted = trusted
         self.people = People()
@@ -131,10 +134,12 @@ class _Import:
         records = [record for record in batch if isinstance(record, MemoryRecord)]
         for record in batch:
             self._put_by(record)
-        placed = [(self._allowed(record), self.destinations.of(record).pk) for record in records]
+        placed = [found for record in records if (found := self.faults.tried(self._placed, record))]
+        self.read += len(records)
+        if self.faults.found:
+            return  # nothing will be written; what follows is read for its mistakes
         stored = Stored(placed)
         rows = [row for record, scope_id in placed if (row := self._new(record, scope_id, stored))]
-        self.read += len(records)
         if rows and insert(rows, self.people) != len(rows):
             raise TransferError("The database did not keep every memory of a batch. Nothing was imported.")
         if rows and not self.written:
@@ -180,9 +185,11 @@ class _Import:
             else:
                 self.arrivals.wait(record)
 
-    def _allowed(self, record: MemoryRecord) -> MemoryRecord:
+    def _placed(self, record: MemoryRecord) -> tuple[MemoryRecord, int]:
+        """The record as this import may write it, and the id of its scope."""
         check(record)
-        return record if self.trusted else humbled(record, self.destinations.actor)
+        allowed = record if self.trusted else humbled(record, self.destinations.actor)
+        return allowed, self.destinations.of(record).pk
 
     def _new(self, record: MemoryRecord, scope_id: int, stored: Stored) -> Row | None:
         """The row to write, or None when it is there already."""

@@ -47,14 +47,15 @@ class Jsonl(Format):
     def read(self, source: BinaryIO) -> Iterator[Record]:
         announced = None
         memories = 0
-        for line, given in _lines(source):
-            if "format" in given:
+        for line, raw in _lines(source):
+            given = self.faults.tried(_parsed, raw, line)
+            if given and "format" in given:
                 announced, self.embedder = _announced(given, line, is_first=memories == 0)
                 continue
-            record = _record(given, line)
-            memories += isinstance(record, MemoryRecord)
-            yield record
-        if announced not in (None, memories):
+            if given is not None and (record := self.faults.tried(_record, given, line)):
+                memories += isinstance(record, MemoryRecord)
+                yield record
+        if announced not in (None, memories) and not self.faults.found:
             raise TransferError(
                 f"The header announces {announced} memories and the file holds {memories}: it was cut off or edited. "
                 "Export it again, or correct the number in the header."
@@ -67,14 +68,14 @@ class Jsonl(Format):
             yield _encoded(_as_json(record))
 
 
-def _lines(source: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:
+def _lines(source: BinaryIO) -> Iterator[tuple[int, bytes]]:
     line = 0
     while raw := source.readline(LONGEST_LINE + 1):
         line += 1
         if len(raw) > LONGEST_LINE:
             raise TransferError(f"is longer than {LONGEST_LINE:,} bytes. Split its memory.", line=line)
         if stripped := raw.removeprefix(_BYTE_ORDER_MARK).strip():
-            yield line, _parsed(stripped, line)
+            yield line, stripped
 
 
 def _parsed(raw: bytes, line: int) -> dict[str, Any]:

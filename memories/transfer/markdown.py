@@ -1,12 +1,14 @@
 """One Markdown file a memory: what is known of it as front matter, and its text below, byte for byte."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from memories.models import Kind
-from memories.transfer import front_matter
+from memories.transfer import by_hand, front_matter
 from memories.transfer.contract import Format
+from memories.transfer.errors import Written
 from memories.transfer.memory_shape import read_memory, values_of
 from memories.transfer.records import Counts, MemoryRecord, Record
 from memories.transfer.sources import File, files_in, zipped
@@ -26,13 +28,15 @@ class Markdown(Format):
     media_type = "application/zip"
     reads = writes = takes_folder = writes_folder = True
     mark = re.compile(
-        rf"{front_matter.WITHIN}(?:kind: *[\"']?(?:{'|'.join(Kind.values)})[\"']?\s*$|external_id:|created_at: *\")",
+        rf"{front_matter.WITHIN}(?:(?:kind|type): *[\"']?(?:{'|'.join(Kind.values)})[\"']?\s*$"
+        r"|external_id:|created_at: *\")",
         re.M | re.I,
     )
 
     def read(self, source: Any) -> Iterator[Record]:
         for file in files_in(source, lambda name: name.endswith(".md"), self.skipped):
-            yield memory_in(file)
+            if record := self.faults.tried(memory_in, file, self.notes):
+                yield record
 
     def files(self, records: Iterable[Record], counts: Counts) -> Iterator[tuple[str, bytes]]:
         for record in records:
@@ -43,13 +47,21 @@ class Markdown(Format):
         return zipped(self.files(records, counts))
 
 
-def memory_in(file: File) -> MemoryRecord:
+def memory_in(file: File, notes: Counter[str]) -> MemoryRecord:
     """Without front matter the whole file is the text, and its path the name it is known by."""
     header, body = front_matter.split(file.text)
-    values = front_matter.typed(header, file.place) if header is not None else {}
+    place = Written(file.place, by_hand.lines_of(header or ""))
+    values = by_hand.understood(front_matter.typed(header, file.place) if header is not None else {}, place, notes)
     if not values.keys() & {"id", "external_id"} and file.name:
         values["external_id"] = f"markdown:{file.name}"
-    return read_memory(values | {"content": _unframed(header, body)}, file.place)
+    content = _titled(values.pop("title", ""), _unframed(header, body))
+    return read_memory(values | {"content": content}, place)
+
+
+def _titled(title: Any, content: str) -> str:
+    """A title that the text does not begin with stands above it."""
+    first = content.lstrip().partition("\n")[0]
+    return content if not isinstance(title, str) or not title or title in first else f"{title}\n\n{content}"
 
 
 def _unframed(header: str | None, body: str) -> str:

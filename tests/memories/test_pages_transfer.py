@@ -77,6 +77,14 @@ def test_a_file_with_a_mistake_names_the_line_and_what_to_do(mine, scope):
     assert "Choose a file" in text_of(mine.get(page))
 
 
+def test_all_mistakes_of_a_file_stand_on_its_page(mine, scope):
+    page = worked(choose(mine, scope, b'{"content": "x", "knid": 1}\n{"content": "x", "kind": "opinion"}\n'))
+    shown = text_of(mine.get(page))
+    assert "2 mistakes, and nothing was imported" in shown
+    assert "Line 1: knid: is not a field here" in shown
+    assert "Line 2: kind: The kind must be one of" in shown
+
+
 def test_cancelling_leaves_everything_as_it_is(mine, scope):
     page = worked(choose(mine, scope))
     mine.post(f"{page}cancel/")

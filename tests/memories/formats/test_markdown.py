@@ -2,6 +2,7 @@
 
 import io
 import zipfile
+from collections import Counter
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -34,7 +35,7 @@ BODIES = TEXTS | LINES.map("\n".join) | LINES.map("\r\n".join)
 
 
 def there_and_back(record: MemoryRecord) -> MemoryRecord:
-    return memory_in(File("memory.md", written(record)))
+    return memory_in(File("memory.md", written(record)), Counter())
 
 
 def zip_of(*scopes) -> bytes:
@@ -82,7 +83,7 @@ def test_a_file_reads_like_this():
 
 def test_a_file_that_an_editor_gave_other_line_ends_says_the_same():
     raw = written(MemoryRecord("one\ntwo", id=ID)).replace(b"\n", b"\r\n")
-    assert memory_in(File("memory.md", raw)).content == "one\ntwo"
+    assert memory_in(File("memory.md", raw), Counter()).content == "one\ntwo"
 
 
 def test_front_matter_that_a_person_wrote_is_read_as_yaml():
@@ -101,9 +102,9 @@ def test_a_file_without_front_matter_is_a_fact_known_by_its_path(tmp_path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("---\nknid: gotcha\n---\nx", "note.md: knid: is not a field here. Known are"),
-        ("---\npinned: perhaps\n---\nx", "note.md: pinned: must be true or false, not 'perhaps'"),
-        ("---\ncreated_at: 2025-01-01\n---\nx", "note.md: created_at: must be a date and time with a time zone"),
+        ("---\nknid: gotcha\n---\nx", "note.md line 2: knid: is not a field here. Known are"),
+        ("---\npinned: perhaps\n---\nx", "note.md line 2: pinned: must be true or false, not 'perhaps'"),
+        ("---\ncreated_at: in spring\n---\nx", "note.md line 2: created_at: must be a date and time with a time zone"),
         ("---\nkind: [\n---\nx", "note.md: The front matter is not YAML"),
         ("---\n- kind\n---\nx", "note.md: The front matter is no list of fields"),
         ("---\na: &a [x]\nb: *a\n---\nx", "note.md: The front matter refers to itself"),
@@ -179,7 +180,7 @@ def test_links_and_successors_between_files_hold_in_any_order(scope):
 def test_one_bad_file_among_many_is_named_and_nothing_is_written(scope):
     files = {f"{number:03}.md": f"---\nkind: fact\n---\n{number}\n" for number in range(300)}
     files["150.md"] = "---\nkind: rumour\n---\nx\n"
-    with pytest.raises(Exception, match=r"^150\.md: kind: "):
+    with pytest.raises(Exception, match=r"^150\.md line 2: kind: "):
         load(Markdown(), a_zip(files), scope)
     assert not Memory.objects.exists()
 
