@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from functools import partial
+from itertools import batched
 from typing import Any, Final
 
 from celery import current_app
@@ -16,7 +17,7 @@ from django.utils import timezone
 from memories.access import Actor
 from memories.errors import Conflict, NotFound
 from memories.guard import masked
-from memories.models import Import, ImportedMemory, Scope
+from memories.models import Import, ImportedMemory, Memory, Scope
 from memories.models.memory import new_id
 from memories.models.transfers import ERROR_LENGTH, FILE_NAME_LENGTH
 from memories.services import bulk
@@ -35,6 +36,7 @@ State = Import.State
 AT_WORK: Final = (State.CHECKING, State.RUNNING)
 WAITING: Final = (State.TO_CHECK, State.QUEUED)
 UNFINISHED: Final = (*AT_WORK, *WAITING, State.CHECKED)
+_MEMBERS: Final = 5000  # in one statement
 _TAKEN_UP: Final = {State.TO_CHECK: State.CHECKING, State.QUEUED: State.RUNNING}
 _PUT_BACK: Final = {State.CHECKING: State.TO_CHECK, State.RUNNING: State.QUEUED}
 
@@ -118,7 +120,7 @@ def mine(row: Import) -> QuerySet[Import]:
 
 def note_members(row: Import, memories: Sequence[uuid.UUID]) -> None:
     members = (ImportedMemory(arrival=row, memory_id=memory) for memory in memories)
-    ImportedMemory.objects.bulk_create(members, batch_size=5000)
+    ImportedMemory.objects.bulk_create(members, batch_size=_MEMBERS)
 
 
 def finish(row: Import, state: str, *, error: str = "", **values: Any) -> bool:
@@ -138,14 +140,33 @@ def put_back(row: Import) -> bool:
 
 
 def record_done(
-    *, actor: Actor, scope: Scope, format: str, report: dict[str, Any], memories: Sequence[uuid.UUID]
+    *,
+    actor: Actor,
+    scope: Scope,
+    format: str,
+    report: dict[str, Any],
+    memories: Sequence[uuid.UUID],
+    file_name: str = "",
 ) -> None:
     """An import that was done while its sender waited stands beside those that were handed in on the page."""
     row = Import.objects.create(
         user=actor.user, actor=actor.label[:200], scope=scope, format=format, state=State.DONE,
-        read=report["read"], report=report, finished_at=timezone.now(),
+        file_name=_shown(file_name), read=report["read"], report=report, finished_at=timezone.now(),
     )  # fmt: skip
     note_members(row, memories)
+
+
+def record_done_by_command(
+    *, actor: Actor, format: str, report: dict[str, Any], memories: Sequence[uuid.UUID], file_name: str
+) -> None:
+    """A row in each scope that something was written into: each is undone by itself."""
+    written: dict[Scope, list[uuid.UUID]] = {}
+    for part in batched(memories, _MEMBERS):
+        for memory in Memory.objects.filter(pk__in=part).select_related("scope").only("scope"):
+            written.setdefault(memory.scope, []).append(memory.pk)
+    for scope, ids in written.items():
+        told = report if len(written) == 1 else report | {"written": len(ids), "scopes": [scope.slug]}
+        record_done(actor=actor, scope=scope, format=format, report=told, memories=ids, file_name=file_name)
 
 
 # The clock's part ----------------------------------------------------------------------------

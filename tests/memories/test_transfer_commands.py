@@ -10,11 +10,12 @@ import pytest
 from django.core.management import CommandError, call_command
 from dulwich import porcelain
 
-from memories.models import Memory, Scope
+from memories.models import Import, Memory, Scope
 from memories.transfer.contract import Format
 from memories.transfer.errors import TransferError
 from memories.transfer.registry import FORMATS, format_called
 from tests.factories import make_memory, make_scope, make_user
+from tests.memories.pages import text_of
 from tests.reflections.ruling import make_rule
 
 pytestmark = pytest.mark.django_db
@@ -44,6 +45,38 @@ def test_a_file_is_imported_and_the_counts_are_told(scope, file):
     assert "Imported 1 of 1 memories into home (1 new, 0 already there, 0 links)." in told
     assert Memory.objects.get().content == "Berth 4 silts up."
     assert "(0 new, 1 already there, 0 links)" in run("import_memories", file, "--scope", "home")
+
+
+def test_what_the_command_imported_is_listed_and_can_be_undone(scope, file, client_of):
+    mine = client_of(scope.owner)
+    run("import_memories", file, "--scope", "home")
+    row = Import.objects.get()
+    assert (row.state, row.user, row.file_name, row.read) == ("done", scope.owner, "in.jsonl", 1)
+    assert "1 new, 0 already there" in text_of(mine.get("/transfer/"))
+    page = f"/transfer/imports/{row.pk}/"
+    assert "Undo: forget the 1 that nobody has touched" in text_of(mine.get(page))
+    mine.post(f"{page}undo/", {"expected": "1"})
+    assert not Memory.objects.live().exists()
+
+
+def test_an_import_into_several_scopes_is_listed_in_each(scope, file):
+    make_scope(scope.owner, slug="harbour")
+    file.write_text(
+        "".join(json.dumps({"content": f"In {slug}.", "scope": slug}) + "\n" for slug in ("home", "harbour"))
+    )
+    run("import_memories", file)
+    assert sorted((row.scope.slug, row.report["written"], row.members.count()) for row in Import.objects.all()) == [
+        ("harbour", 1, 1),
+        ("home", 1, 1),
+    ]
+
+
+def test_what_writes_nothing_is_not_listed(scope, file):
+    run("import_memories", file, "--scope", "home", "--dry-run")
+    assert not Import.objects.exists()
+    run("import_memories", file, "--scope", "home")
+    run("import_memories", file, "--scope", "home")
+    assert Import.objects.count() == 1
 
 
 def test_standard_input_is_a_file_too(scope, file, monkeypatch):

@@ -8,17 +8,22 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import datetime
 from pathlib import Path
 from typing import Any, BinaryIO
+from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
 from django.utils import timezone
 from django.utils.dateparse import parse_date, parse_datetime
 
 from memories.errors import ZeroMemoryError
+from memories.services import transfers
 from memories.transfer.acting import actor_called
+from memories.transfer.background import counts
 from memories.transfer.contract import Format
 from memories.transfer.importing import Report, import_from
 from memories.transfer.recognised import listed, recognise, recognise_folder
 from memories.transfer.registry import FORMATS, format_called
+from zeromemory.lib.counting import counted
 
 SHOWN = 20
 
@@ -44,20 +49,36 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             with self._opened(options) as (format, source):
-                report = import_from(
-                    format,
-                    source,
-                    actor=actor_called(options["user"]),
-                    scope=options["scope"],
-                    create_scopes=options["create_scope"],
-                    trusted=True,
-                    dry_run=options["dry_run"],
-                    progress=self._progress(),
-                )
+                report = self._imported(format, source, options)
         except ZeroMemoryError as error:
             raise CommandError(error.message) from error
         for sentence in sentences(report):
             self.stdout.write(sentence)
+
+    def _imported(self, format: Format, source: Any, options: dict[str, Any]) -> Report:
+        actor = actor_called(options["user"])
+        written: list[UUID] = []
+        with transaction.atomic():
+            report = import_from(
+                format,
+                source,
+                actor=actor,
+                scope=options["scope"],
+                create_scopes=options["create_scope"],
+                trusted=True,
+                dry_run=options["dry_run"],
+                progress=self._progress(),
+                wrote=written.extend,
+            )
+            if written and not options["dry_run"]:
+                transfers.record_done_by_command(
+                    actor=actor,
+                    format=format.name,
+                    report=counts(report),
+                    memories=written,
+                    file_name=_called(options),
+                )
+        return report
 
     @contextmanager
     def _opened(self, options: dict[str, Any]) -> Iterator[tuple[Format, Any]]:
@@ -142,6 +163,11 @@ def _source(format: Format, options: dict[str, Any]) -> AbstractContextManager[A
     return nullcontext(path) if format.takes_folder and path.is_dir() else _opened(options["file"])
 
 
+def _called(options: dict[str, Any]) -> str:
+    given = options["file"] or options["repo"]
+    return "standard input" if given == "-" else Path(given).expanduser().resolve().name
+
+
 def _opened(name: str) -> BinaryIO:
     try:
         return Path(name).expanduser().open("rb")
@@ -151,9 +177,9 @@ def _opened(name: str) -> BinaryIO:
 
 def sentences(report: Report) -> list[str]:
     where = ", ".join(report.scopes) or "no scope"
-    counts = f"{report.written:,} new, {report.existing:,} already there, {report.links:,} links"
+    counts = f"{report.written:,} new, {report.existing:,} already there, {counted(report.links, 'link')}"
     lead = "Dry run, nothing was written: would import" if report.dry_run else "Imported"
-    lines = [f"{lead} {report.written:,} of {report.read:,} memories into {where} ({counts})."]
+    lines = [f"{lead} {report.written:,} of {counted(report.read, 'memory', 'memories')} into {where} ({counts})."]
     if report.carried:
         rows = ", ".join(f"{number:,} of {table}" for table, number in sorted(report.carried.items()))
         lines.append(f"With what is kept about them: {rows}.")
