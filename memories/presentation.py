@@ -16,6 +16,7 @@ from memories.ranking import UNKNOWN_RULE, KindRule, age_factor, age_in_days, is
 from memories.recall import Result
 from memories.retention import UNVERIFIED, VERIFIED
 from memories.verdict_words import row_badge
+from zeromemory.lib.counting import counted
 
 Rules = Mapping[str, KindRule]
 
@@ -224,14 +225,17 @@ def author_of(memory: Memory) -> str:
     return memory.agent or AUTHOR_WORDS[memory.author_kind]
 
 
-def result_row(result: Result, best: float, rules: Rules, now: datetime) -> dict[str, Any]:
-    """One result of a search: its score as a share of the best, each factor, and why it stands here."""
+def result_row(result: Result, place: int, best: float, rules: Rules, now: datetime) -> dict[str, Any]:
+    """One result of a search: its *place*, its score as a share of the best, how near it is in itself, each factor, and
+    why it stands here."""
     row = row_of(result.memory, rules, now)
     if result.start:  # what matched stands further down than the list shows
         row["excerpt"] = f"…{_short(result.excerpt.strip())}"
     row["badges"] = [*row["badges"], *row_badge(result.anchors)]
     return row | {
-        "score_percent": round(100 * result.score / best) if best else 0,
+        "place": f"#{place}",
+        "share": f"{round(100 * result.score / best) if best else 0} % of the best",
+        "signals": _signals(result),
         "why": result.why,
         "factors": factor_list(result, rules.get(result.memory.kind, UNKNOWN_RULE)),
         "score": figure(result.score),
@@ -239,11 +243,17 @@ def result_row(result: Result, best: float, rules: Rules, now: datetime) -> dict
     }
 
 
+def _signals(result: Result) -> str:
+    """How near it is by itself: of a poor lot the best is poor, too."""
+    words = f"{result.text_matched} word{'' if result.text_matched == 1 else 's'}" if result.text_matched else "no word"
+    return words if result.similarity is None else f"cosine {figure(result.similarity)}, {words}"
+
+
 def with_unchecked(rows: list[dict[str, Any]], stale_days: Mapping[UUID, int | None]) -> list[dict[str, Any]]:
     """Rows with a badge on each world fact that is past its days without a check."""
     for row in rows:
         if days := stale_days.get(row["id"]):
-            row["badges"] = [*row["badges"], {"text": f"not checked for {days:,} days", "tone": "amber"}]
+            row["badges"] = [*row["badges"], {"text": f"not checked for {counted(days, 'day')}", "tone": "amber"}]
     return rows
 
 
@@ -269,7 +279,7 @@ def factor_list(result: Result, rule: KindRule) -> list[dict[str, Any]]:
 def _match(result: Result) -> str:
     ranks = {"by meaning": result.ranks.vector, "by words": result.ranks.text, "by newness": result.ranks.recency}
     places = " and ".join(f"#{rank} {words}" for words, rank in ranks.items() if rank is not None)
-    return f"{places or 'no match'}; the best of all counts 1"
+    return f"{places or 'no match'}; the best of all counts 1, however weak it is"
 
 
 def _ageing(result: Result, rule: KindRule) -> str:
@@ -304,7 +314,7 @@ def rank_list(result: Result) -> list[dict[str, Any]]:
         {"label": "by words", "text": _place(ranks.text)},
         {"label": "words matched", "text": str(result.text_matched)},
         {"label": "similarity", "text": figure(result.similarity) if result.similarity is not None else None},
-        {"label": "fused", "text": f"{result.fused.value:.6f}"},
+        {"label": "fused", "text": figure(result.fused.value)},
         {"label": "policy", "text": result.policy},
     ]
 

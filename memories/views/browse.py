@@ -136,7 +136,7 @@ def _searched(actor: Actor, asked: dict[str, str], choice: Choice, request: Http
     best = found.results[0].score if found.results else 0.0
     return {
         "rows": with_unchecked(
-            [result_row(result, best, rules, now) for result in found.results],
+            [result_row(result, place, best, rules, now) for place, result in enumerate(found.results, start=1)],
             {result.memory.pk: result.stale_days for result in found.results},
         ),
         "notices": found.notices,

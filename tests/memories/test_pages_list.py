@@ -12,6 +12,7 @@ from memories import services
 from memories.access import actor_for_user
 from memories.models import Kind, Memory, RankingConfig
 from memories.recall import recall
+from memories.tasks import embed_pending
 from tests.factories import make_member, make_memory, make_scope, make_token, make_user
 from tests.memories.pages import Html, text_of
 from tests.queries import queries_of, recorded_queries
@@ -317,11 +318,23 @@ def test_the_page_the_api_and_the_service_find_the_same_in_the_same_order(
 
 
 @pytest.mark.behaviour("Z18")
-def test_the_best_match_is_shown_as_a_hundred_per_cent_and_the_rest_in_proportion(mine, owner, searched):
+def test_the_best_match_is_a_hundred_per_cent_of_the_best_and_the_rest_in_proportion(mine, owner, searched):
     results = recall(actor=actor_for_user(owner), query="retry the upload", k=20).results
-    shown = [element.text for element in Html(page(mine, "?q=retry+the+upload")).classed("score")]
-    assert shown[0] == "100 %"
-    assert shown == [f"{round(100 * result.score / results[0].score)} %" for result in results]
+    html = Html(page(mine, "?q=retry+the+upload"))
+    shown = [element.text for element in html.classed("share")]
+    assert shown[0] == "100 % of the best"
+    assert shown == [f"{round(100 * result.score / results[0].score)} % of the best" for result in results]
+    assert [element.text for element in html.classed("score")] == [f"#{n}" for n in range(1, len(results) + 1)]
+
+
+def test_a_weak_best_match_is_shown_as_weak(mine, scope):
+    make_memory("The quay was painted green.", scope=scope)
+    embed_pending()
+    html = Html(page(mine, "?q=how+does+the+tax+office+count+days"))
+    (near,) = [element.text for element in html.classed("signals")]
+    found = re.fullmatch(r"cosine (-?[\d.]+), (?:no word|\d words?)", near)
+    assert found
+    assert float(found[1]) < 0.6
 
 
 def test_every_factor_of_a_score_is_on_the_page(mine, searched):
