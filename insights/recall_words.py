@@ -7,6 +7,7 @@ from typing import Any, Final
 from insights.charts import Cell, Chart, Table, drawn
 from insights.recall_quality import RecallQuality
 from insights.words import count, days, percent
+from zeromemory.lib.counting import counted
 
 WHOLE_TICKS: Final = 4  # with fewer recalls a day the axis would have ticks between whole numbers
 
@@ -62,7 +63,7 @@ def recalls_by_day(quality: RecallQuality) -> Chart:
     asked = quality.recalls + quality.failed
     return Chart(
         title="How often do agents ask, and how often in vain?",
-        n=f"{count(asked, 'recall')} with your tokens in {quality.log_days} days",
+        n=f"{count(asked, 'recall')} with your tokens in {counted(quality.log_days, 'day')}",
         summary=_said(quality),
         figure=drawn(shown or traces[:1], _layout(quality, [trace["name"] for trace in shown])),
         table=Table(("Day (UTC)", "Found something", "Nothing found", "Failed"), _rows(quality)),

@@ -31,6 +31,7 @@ from memories.services.visits import note_visit
 from memories.transfer import demo
 from memories.views.fragments import is_fragment
 from reflections.models import Candidate, Dispute, StandingRule
+from zeromemory.lib.counting import counted
 
 NEWEST: Final = 5
 NAMED: Final = 3  # entries named for each kind of change
@@ -74,7 +75,10 @@ def load_demo(request: HttpRequest) -> HttpResponse:
     report = demo.load(actor=actor, now=timezone.now())
     prepare_demo.delay_on_commit(actor.user.get_username())
     names = " and ".join(demo.SCOPES)
-    messages.success(request, f"Loaded {report.written} memories into {names}. Drafts from them follow in a minute.")
+    messages.success(
+        request,
+        f"Loaded {counted(report.written, 'memory', 'memories')} into {names}. Drafts from them follow in a minute.",
+    )
     return redirect("today")
 
 

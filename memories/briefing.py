@@ -252,6 +252,10 @@ def _spelling(names: Counter[str]) -> str:
 # What is new, and what is open ---------------------------------------------------------------
 
 
+def _days(days: float) -> str:
+    return f"{days:g} day{'' if days == 1 else 's'}"
+
+
 def _recent(others: MemoryQuerySet, now: datetime) -> list[Offer]:
     days = config().recent_days
     rows = others.filter(
@@ -259,7 +263,7 @@ def _recent(others: MemoryQuerySet, now: datetime) -> list[Offer]:
     )
     newest = rows.order_by("-created_at", "-pk")[:MOST_RECENT]
     return [
-        (memory, cut(memory.content, LINKED_LENGTH), f"New: learned in the last {days:g} days.", None)
+        (memory, cut(memory.content, LINKED_LENGTH), f"New: learned in the last {_days(days)}.", None)
         for memory in newest
     ]
 

@@ -24,6 +24,8 @@ def worker() -> Part:
         return Part("Worker", "down", "has never answered: start it with make up")
     if heartbeat.is_fresh():
         return Part("Worker", "ok", "works")
+    if heartbeat.is_stopped():
+        return Part("Worker", "down", "was stopped: start it with make up")
     return Part("Worker", "down", f"silent for {_spoken(age)}: start it with make up")
 
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from zeromemory.lib.counting import counted
+
 FAST_KINDS: Final = ("fact", "reference")
 SECONDS_PER_DAY: Final = 86_400
 MOST_MEMORIES: Final = 10  # that one run of the scheduled check may look at
@@ -58,4 +60,4 @@ def look_of(
 
 def asked_of(stale_days: int) -> str:
     """What an agent is asked to do about a memory past its budget."""
-    return f"not checked for {stale_days} days: verify it, supersede it or challenge it"
+    return f"not checked for {counted(stale_days, 'day')}: verify it, supersede it or challenge it"

@@ -6,6 +6,7 @@ from typing import Final
 
 from memories.ranking import REINFORCEMENT_DEFAULTS, ReinforcementRule
 from memories.reinforcement import CHALLENGE, DIRECT, JUDGE, LINK, Outcome, Signal, outcomes, standing
+from zeromemory.lib.counting import counted
 
 SOURCE_WORDS: Final = {
     DIRECT: "report",
@@ -44,7 +45,7 @@ def outcome_words(signal: Signal, outcome: Outcome, constants: ReinforcementRule
     if outcome == Outcome.SAYS_NOTHING and signal.source in ("withdrawn", "reinstated"):
         return "speaks of the report of that moment"
     return {
-        Outcome.LEFT_WINDOW: f"no longer counts, older than {constants.window_days} days",
+        Outcome.LEFT_WINDOW: f"no longer counts, older than {counted(constants.window_days, 'day')}",
         Outcome.WITHDRAWN: "does not count, it was withdrawn",
         Outcome.SAYS_NOTHING: "does not count, it says neither",
         Outcome.UNSURE: f"does not count, less sure than {constants.judge_minimum:.2f}",

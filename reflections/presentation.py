@@ -23,6 +23,7 @@ from reflections.models.candidates import sources_of
 from reflections.shared import shared_entities
 from reflections.why_none import summed, why_none
 from reflections.wording import day
+from zeromemory.lib.counting import counted
 
 type Link = Callable[..., str]  # the address of the list with some of its parameters changed
 
@@ -239,10 +240,6 @@ def _progress(run: Run) -> str:
 def nothing_drafted(run: Run) -> str:
     """Why; nothing of a run from before this was kept."""
     return why_none(summed(run.looked.values()), cluster_rule().min_members) if run.looked else ""
-
-
-def counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def spoken_total(tab: str, total: int) -> str:

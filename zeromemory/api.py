@@ -54,7 +54,8 @@ class StrictParser(Parser):
 
 class Bearer(HttpBearer):
     def authenticate(self, request: HttpRequest, token: str) -> Actor | None:
-        return tokens.actor_with(token, agent=tokens.agent_called(request.headers.get(AGENT_HEADER, "")))
+        agent = tokens.agent_called(request.headers.get(AGENT_HEADER, ""))
+        return tokens.actor_with(token, agent=agent, at=f"{request.scheme}://{request.get_host()}")
 
 
 api = NinjaAPI(

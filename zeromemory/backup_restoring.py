@@ -21,6 +21,7 @@ import zeromemory
 from zeromemory import database, embedded
 from zeromemory.backup import Say, address, counts, environment, first_problem, inspected, one_value, tables
 from zeromemory.backup_file import BackupError, Manifest, unpack
+from zeromemory.lib.counting import counted
 from zeromemory.sql import load
 
 FIRST_WITH_TRANSACTION_TIMEOUT: Final = 17  # the version of the server
@@ -41,11 +42,11 @@ def restore(path: Path, *, force: bool = False, say: Say = lambda _: None) -> Ma
         database.require(facts)
         _leave_database()
         _refuse_where_used(force=force)
-        say(f"Restoring {manifest.rows:,} rows of {manifest.made_at}")
+        say(f"Restoring {counted(manifest.rows, 'row')} of {manifest.made_at}")
         _fill(manifest, dump, server=facts.version // 10000)
     _look_anew()
     if applied := database.migrate():
-        say(f"The backup was older: {applied} migrations applied")
+        say(f"The backup was older: {counted(applied, 'migration')} applied")
     return manifest
 
 
@@ -89,7 +90,7 @@ def _refuse_where_used(*, force: bool) -> None:
 
 def _in_words(found: Mapping[str, int]) -> str:
     told = [f"{found[table]:,} {word}" for table, word in TOLD_OF.items() if table in found]
-    return ", ".join(told) or f"{len(found)} tables of something else"
+    return ", ".join(told) or f"{counted(len(found), 'table')} of something else"
 
 
 # The transaction -----------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from typing import Any
 
 from celery import Celery
 from celery.contrib.django.task import DjangoTask
+from celery.signals import worker_shutdown
 from django.conf import settings
 from django.db import transaction
 
@@ -45,6 +46,11 @@ def make_broker_folders() -> None:
         return
     for name in ("queue", "control", "taken"):
         (settings.BROKER_FOLDER / name).mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+@worker_shutdown.connect
+def _say_that_it_stopped(**told: Any) -> None:
+    heartbeat.stop()
 
 
 broker_files.use()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import nullcontext
 from typing import Final
 
 ANSWERS_WITH_1: Final = {"anchors"}  # commands that say something by 1, so trouble is 2
@@ -19,14 +20,17 @@ def main() -> None:
     from django.core.management import execute_from_command_line
 
     from zeromemory import embedded
+    from zeromemory.lib.folders import as_before, data_folder
 
     try:
-        _read_settings(embedded.is_needed_for(sys.argv))
-        with embedded.database_for(sys.argv):
-            try:
-                execute_from_command_line(sys.argv)
-            finally:
-                _close_connections()
+        # A restore that is refused has asked for nothing to be kept.
+        with as_before(data_folder()) if sys.argv[1:2] == ["restore"] else nullcontext():
+            _read_settings(embedded.is_needed_for(sys.argv))
+            with embedded.database_for(sys.argv):
+                try:
+                    execute_from_command_line(sys.argv)
+                finally:
+                    _close_connections()
     except (ImproperlyConfigured, embedded.EmbeddedPostgresError) as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(2 if ANSWERS_WITH_1.intersection(sys.argv[1:2]) else 1)

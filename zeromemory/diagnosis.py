@@ -22,6 +22,7 @@ from zeromemory import database, diagnosis_of_rows, health, launch, llm
 from zeromemory.embedding import EmbedderError, get_embedder
 from zeromemory.finding import Finding
 from zeromemory.lib import heartbeat
+from zeromemory.lib.counting import counted
 
 LEAST_DISK_MB = 500
 LATE_MESSAGE_SECONDS = 600  # longer than a worker that keeps up ever takes
@@ -54,7 +55,8 @@ def python() -> Finding:
 def migrations() -> Finding:
     missing = database.unapplied()
     if missing:
-        return Finding("tables", False, f"{len(missing)} migrations are missing. Run: manage.py migrate")
+        lacking = "1 migration is" if len(missing) == 1 else f"{len(missing)} migrations are"
+        return Finding("tables", False, f"{lacking} missing. Run: manage.py migrate")
     return Finding("tables", True, "all migrations are applied")
 
 
@@ -85,7 +87,7 @@ def language_model(*, ask: bool) -> Finding:
         answer = llm.ask(_sample_question())
     except llm.ModelError as error:
         return Finding("model", False, str(error))
-    spent = f"{answer.input_tokens + answer.output_tokens} tokens"
+    spent = counted(answer.input_tokens + answer.output_tokens, "token")
     return Finding("model", True, f"{choice.name} answered in {time.perf_counter() - began:.1f} s for {spent}")
 
 
@@ -100,7 +102,8 @@ def broker() -> Finding:
     state = health.broker()
     waiting = sorted(each.stat().st_mtime for each in _messages()) if state["ok"] else []
     if waiting and time.time() - waiting[0] > LATE_MESSAGE_SECONDS:
-        detail = f"{len(waiting):,} messages wait, the first for {(time.time() - waiting[0]) / 60:.0f} minutes. The"
+        messages = "1 message waits" if len(waiting) == 1 else f"{len(waiting):,} messages wait"
+        detail = f"{messages}, the first for {(time.time() - waiting[0]) / 60:.0f} minutes. The"
         return Finding("broker", False, f"{detail} worker lags behind: start it with make up. None of them is needed")
     return Finding("broker", state["ok"], state.get("detail", f"{settings.BROKER_FOLDER} can be written"))
 
@@ -114,10 +117,18 @@ def worker() -> Finding:
     age = heartbeat.age()
     if heartbeat.is_fresh():
         return Finding("worker", True, f"answered {age:.0f} s ago")
-    last = "never answered" if age is None else f"last answered {age / 60:.0f} minutes ago"
+    last = "never answered" if age is None else f"last answered {_ago(age)} ago"
+    if heartbeat.is_stopped():
+        last = f"was stopped; it {last}"
     return Finding(
         "worker", False, f"{last}. Start it with make up, or read {settings.DATA_FOLDER / 'logs' / 'worker.log'}"
     )
+
+
+def _ago(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} minutes"
 
 
 def pages() -> Finding:

@@ -15,6 +15,7 @@ from memories import embedding_queue
 from memories.models import Memory, Scope, Token
 from reflections.models import Run
 from zeromemory.finding import Finding
+from zeromemory.lib.counting import counted
 
 NAMED: Final = 5
 CLOCKS_APART: Final = timedelta(seconds=5)
@@ -97,10 +98,14 @@ def queue() -> Finding:
     if oldest and timezone.now() - oldest > EMBEDDED_WITHIN:
         return Finding(
             "queue", False,
-            f"{number:,} memories wait to be embedded, the first since {oldest:%-d %B, %H:%M} UTC. They are found by "
+            f"{_waiting(number)} to be embedded, the first since {oldest:%-d %B, %H:%M} UTC. They are found by "
             f"words alone. Start the worker with make up, or read {settings.DATA_FOLDER / 'logs' / 'worker.log'}",
         )  # fmt: skip
-    return Finding("queue", True, f"{number:,} memories wait to be embedded")
+    return Finding("queue", True, f"{_waiting(number)} to be embedded")
+
+
+def _waiting(number: int, noun: str = "memory", plural: str = "memories") -> str:
+    return f"{counted(number, noun, plural)} {'waits' if number == 1 else 'wait'}"
 
 
 def hygiene() -> Finding:
@@ -108,7 +113,8 @@ def hygiene() -> Finding:
     before = timezone.now() - TAKEN_UP_WITHIN
     stuck = stuck.filter(Q(heartbeat_at__lt=before) | Q(heartbeat_at=None, requested_at__lt=before))
     if stuck.exists():
-        detail = f"{stuck.count()} runs wait for a worker. Start it with make up, or cancel them on the page of runs"
+        waiting = _waiting(stuck.count(), "run", "runs")
+        detail = f"{waiting} for a worker. Start it with make up, or cancel them on the page of runs"
         return Finding("hygiene", False, detail)
     if not settings.HYGIENE_HOURS:
         return Finding("hygiene", True, "runs when somebody asks: ZEROMEMORY_HYGIENE_HOURS is 0")
@@ -116,10 +122,10 @@ def hygiene() -> Finding:
     if overdue:
         return Finding(
             "hygiene", False,
-            f"no full cycle for twice {settings.HYGIENE_HOURS} hours in {_some(overdue)}. Start the worker and the "
-            "clock with make up, or run: manage.py hygiene",
+            f"no full cycle for twice {counted(settings.HYGIENE_HOURS, 'hour')} in {_some(overdue)}. Start the worker "
+            "and the clock with make up, or run: manage.py hygiene",
         )  # fmt: skip
-    return Finding("hygiene", True, f"every {settings.HYGIENE_HOURS} hours")
+    return Finding("hygiene", True, f"every {counted(settings.HYGIENE_HOURS, 'hour')}")
 
 
 def _overdue(period: timedelta) -> list[str]:

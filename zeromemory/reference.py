@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from django.core.management import get_commands, load_command_class
 
+from memories.services.oauth_clients import NATIVE
 from zeromemory.api import api
 from zeromemory.lib.folders import PROJECT
 from zeromemory.mcp.server import build
@@ -122,6 +123,10 @@ def _protocol() -> Iterator[str]:
     yield "in the words is stored text. What is refused begins with its code: `not_found: …`."
     yield "A client without a token is answered 401 with `WWW-Authenticate: Bearer resource_metadata=…`, from which it"
     yield "finds its way through OAuth 2.1: `/register`, `/authorize`, `/token` and `/revoke`."
+    yield "PKCE with S256 is required, and has to be named. A token is good at the address it was asked for (RFC 8707),"
+    yield "at `/mcp` and over REST of the same host alike, with the rights and scopes that were ticked; at another one"
+    yield "it is refused. A client may have people sent back to https, to any port of loopback, or to a program's own"
+    yield f"scheme: a reversed domain, or one of {', '.join(f'`{scheme}`' for scheme in sorted(NATIVE))}."
     yield "[How to connect](../how-to/connect-an-agent.md).\n"
     for tool in server._tool_manager.list_tools():
         yield from _tool(tool)

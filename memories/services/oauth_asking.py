@@ -29,6 +29,7 @@ CODE_LIFETIME: Final = timedelta(minutes=5)
 CODES_KEPT: Final = timedelta(days=1)  # those that nobody fetched
 _SALT: Final = "memories.oauth.asked"
 _START_AGAIN: Final = "Start again from the agent that sent you here."
+_TAKE_BACK: Final = "Revoke what it was given on the Tokens page."
 _FORGOTTEN: Final = f"The program that asks is not known here any more. {_START_AGAIN}"
 
 
@@ -131,16 +132,34 @@ def _code(actor: Actor, asked: Asked, can_write: bool, can_adjudicate: bool) -> 
         },
     )
     if not is_new:
-        raise Conflict(f"This request was allowed already. {_START_AGAIN}")
+        raise Conflict(f"This request was answered already. {_START_AGAIN}")
     return code, secret
 
 
 @transaction.atomic
 def refuse(*, actor: Actor, packed: str) -> str:
-    """Where the person goes now, with the refusal in the address."""
+    """Where the person goes now, with the refusal in the address. The request is answered with that; raises Conflict
+    for one that was allowed before."""
     asked, client = unpack(packed)
+    _refused(actor, asked, _held(client))
     audit.record(actor=actor, action="refuse_client", subject=client)
     return _back(asked, error="access_denied", error_description="The person refused.")
+
+
+def _refused(actor: Actor, asked: Asked, client: OAuthClient) -> None:
+    """The place of a code, spent and good for nothing: whoever refused twice has still refused."""
+    now, spent = timezone.now(), digest(secrets.token_urlsafe(32))
+    code, _ = OAuthCode.objects.get_or_create(
+        asked=uuid.UUID(asked.nonce),
+        defaults={
+            "client": client, "user": actor.user, "secret_sha256": spent, "can_write": False, "can_adjudicate": False,
+            "challenge": asked.challenge, "redirect_uri": asked.redirect_uri,
+            "redirect_uri_was_sent": asked.redirect_uri_was_sent, "resource": asked.resource,
+            "expires_at": now, "used_at": now,
+        },
+    )  # fmt: skip
+    if code.used_at is None or code.token_id is not None:
+        raise Conflict(f"This request was allowed already, so it cannot be refused any more. {_TAKE_BACK}")
 
 
 def _back(asked: Asked, **said: str) -> str:

@@ -7,6 +7,7 @@ and of those that nobody ever allowed anything the oldest make room.
 from __future__ import annotations
 
 import ipaddress
+import re
 import uuid
 from collections.abc import Sequence
 from datetime import timedelta
@@ -33,6 +34,10 @@ NEVER_ALLOWED_FOR: Final = timedelta(days=1)
 ANSWERED_WITHIN: Final = timedelta(minutes=30)  # a person may be reading what the client asks
 LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 LABEL: Final = "open registration"
+# Schemes without a dot that programs for developers have made their own; others are named after a domain, reversed
+# (RFC 8252, 7.1), and no scheme of the web has a dot.
+NATIVE: Final = frozenset({"cursor", "jetbrains", "vscode", "vscode-insiders", "vscodium", "warp", "windsurf", "zed"})
+_OF_A_DOMAIN: Final = re.compile(r"[a-z][a-z0-9-]*(\.[a-z0-9-]+)+")
 
 
 class TooManyRegistrations(Conflict):
@@ -84,8 +89,12 @@ def problem_of_address(address: str) -> str:
         return "A redirect URI is not an address."
     if len(address) > ADDRESS_LENGTH or not address.isprintable():
         return f"A redirect URI has at most {ADDRESS_LENGTH} characters, all of them printable."
-    if not host or not (parts.scheme == "https" or _is_loopback(parts)):
-        return "A redirect URI begins with https://, or with http:// and a loopback host: 127.0.0.1, [::1], localhost."
+    if not _is_native(parts) and (not host or not (parts.scheme == "https" or _is_loopback(parts))):
+        return (
+            "A redirect URI begins with https://, with http:// and a loopback host (127.0.0.1, [::1], localhost), or "
+            "with a program's own scheme: a reversed domain such as com.example.agent:/, or "
+            f"{', '.join(sorted(NATIVE))}."
+        )
     if "#" in address or "@" in parts.netloc:
         return "A redirect URI has no fragment and no user name."
     return ""
@@ -106,13 +115,20 @@ def _is_loopback(parts: SplitResult) -> bool:
     return parts.scheme == "http" and parts.hostname in LOOPBACK
 
 
+def _is_native(parts: SplitResult) -> bool:
+    """Whether a program on this computer, and no site, answers to it."""
+    return parts.scheme in NATIVE or _OF_A_DOMAIN.fullmatch(parts.scheme) is not None
+
+
 def is_on_this_computer(address: str) -> bool:
-    return urlsplit(address).hostname in LOOPBACK
+    parts = urlsplit(address)
+    return parts.hostname in LOOPBACK or _is_native(parts)
 
 
 def host_of(address: str) -> str:
-    """Host and port, without a user name that looks like a host."""
-    return urlsplit(address).netloc.rpartition("@")[2]
+    """Host and port, without a user name that looks like a host; the scheme where that is a program's own."""
+    parts = urlsplit(address)
+    return f"{parts.scheme}:" if _is_native(parts) else parts.netloc.rpartition("@")[2]
 
 
 def client_with(client_id: str) -> OAuthClient | None:

@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Final
+from urllib.parse import urlsplit
 
 from django.db import connection, transaction
 from django.utils import timezone
@@ -103,9 +104,13 @@ def hint_of(secret: str) -> str:
     return secret[: len(PREFIX) + 5]
 
 
-def authenticate(secret: str) -> tuple[Token, Roles] | None:
+def authenticate(secret: str, *, at: str = "") -> tuple[Token, Roles] | None:
     """The token with this secret if it is in force: not revoked, not expired, of somebody who is still active. With it
-    that person's role in each scope the token reaches. In one round trip, because every call begins with it."""
+    that person's role in each scope the token reaches. In one round trip, because every call begins with it.
+
+    *at* is the address the call came to, ``https://host``: a client that was let in for another one (RFC 8707) has no
+    token here. Empty where the call came by no address.
+    """
     now = timezone.now()
     with connection.cursor() as cursor:
         cursor.execute(load("authenticate"), {"digest": digest(secret), "now": now})
@@ -114,6 +119,8 @@ def authenticate(secret: str) -> tuple[Token, Roles] | None:
     if row is None:
         return None
     known = dict(zip(names, row, strict=True))
+    if at and known["resource"] and _origin(known["resource"]) != _origin(at):
+        return None
     token = partial(Token, known)
     token.user = partial(User, {"id": token.user_id, "username": known["username"], "is_active": True})
     if token.last_used_at is None or now - token.last_used_at >= USE_NOTED_EVERY:
@@ -121,9 +128,14 @@ def authenticate(secret: str) -> tuple[Token, Roles] | None:
     return token, {int(scope): role for scope, role in json.loads(known["roles"]).items()}
 
 
-def actor_with(secret: str, *, agent: str = "") -> Actor | None:
-    """Who acts with this secret, called *agent*; None where it is no token in force."""
-    found = authenticate(secret)
+def _origin(address: str) -> tuple[str, str]:
+    parts = urlsplit(address)
+    return parts.scheme.lower(), parts.netloc.lower()
+
+
+def actor_with(secret: str, *, agent: str = "", at: str = "") -> Actor | None:
+    """Who acts with this secret, called *agent*; None where it is no token in force at this address."""
+    found = authenticate(secret, at=at)
     if found is None:
         return None
     holder, roles = found

@@ -23,6 +23,9 @@ class Written(str):
         made.lines = lines
         return made
 
+    def __getnewargs__(self) -> tuple[str, Mapping[str, tuple[int, str]]]:  # type: ignore[override]  # str's own takes one
+        return str(self), self.lines
+
 
 class TransferError(ZeroMemoryError):
     """An import or export that cannot be done: where, in which field, why, and what to do."""

@@ -21,6 +21,10 @@ LARGEST_WHOLE: Final = 1024 * 1024 * 1024  # bytes unpacked, of all files togeth
 MOST_FILES: Final = 200_000
 LINKS: Final = "symbolic links, which are not followed"
 UNUSABLE: Final = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, ValueError, OSError)
+_NOTHING_TO_READ: Final = (
+    "holds no file that this format reads, by the names in it. Choose another format, or see which names it reads: "
+    "docs/reference/formats.md."
+)
 _PIECE: Final = 1024 * 1024
 _PASSED_OVER: Final = frozenset({"node_modules", "__pycache__", "venv"})
 _REGULAR: Final = (0, S_IFREG)  # what a zip says of an ordinary file, or of one made where there are no modes
@@ -112,7 +116,10 @@ def _of_folder(
     top: Path, wanted: Wanted, skipped: Counter[str], hidden: tuple[str, ...], largest: int
 ) -> Iterator[File]:
     whole = 0
-    for name in _names_under(top, wanted, skipped, hidden):
+    names = _names_under(top, wanted, skipped, hidden)
+    if not names and any(each.is_dir() or each.is_file() for each in top.iterdir() if not each.is_symlink()):
+        raise TransferError(f"{top} {_NOTHING_TO_READ}")
+    for name in names:
         try:
             # Refuses a link that has taken the file's place since its name was read.
             with os.fdopen(os.open(top / name, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
@@ -166,12 +173,15 @@ def _of_zip(source: Any, wanted: Wanted, largest: int) -> Iterator[File]:
         raise TransferError(f"This zip cannot be read ({error}). Export it again.") from error
     with archive:
         whole = 0
-        for entry in _entries(archive):
-            if wanted(entry.filename):
-                file = File(entry.filename, _unpacked(archive, entry, largest))
-                whole += len(file.raw)
-                _refuse_more(whole)
-                yield file
+        entries = _entries(archive)
+        chosen = [entry for entry in entries if wanted(entry.filename)]
+        if entries and not chosen:
+            raise TransferError(f"This zip {_NOTHING_TO_READ}")
+        for entry in chosen:
+            file = File(entry.filename, _unpacked(archive, entry, largest))
+            whole += len(file.raw)
+            _refuse_more(whole)
+            yield file
 
 
 def _entries(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:

@@ -12,6 +12,7 @@ from memories.transfer.foreign import Entry
 from memories.transfer.sources import LARGEST_FILE, LARGEST_WHOLE
 
 _MAGIC: Final = b"SQLite format 3\x00"
+_HEADER_LENGTH: Final = 100  # bytes, of which the format of SQLite tells
 _PIECE: Final = 1024 * 1024
 _STEPS: Final = 1_000_000  # of SQLite's machine between two looks at whether it takes too long
 _MOST_LOOKS: Final = 20_000
@@ -51,7 +52,25 @@ def _copy_of(file: Any) -> Iterator[Path]:
                 if size > LARGEST_WHOLE:
                     raise TransferError(f"This database is larger than {LARGEST_WHOLE:,} bytes. Export it as JSON.")
                 copy.write(piece)
+        _refuse_cut_off(path, size)
         yield path
+
+
+def _refuse_cut_off(path: Path, size: int) -> None:
+    """By the number of pages in the header, where SQLite itself holds that for valid: the rest would count as empty."""
+    with path.open("rb") as file:
+        header = file.read(_HEADER_LENGTH)
+    page, counter, pages, valid_for = (
+        int.from_bytes(header[start:stop]) for start, stop in ((16, 18), (24, 28), (28, 32), (92, 96))
+    )
+    wanted = (65536 if page == 1 else page) * pages
+    if page != 1 and page.bit_count() != 1:
+        return  # it is no database at all, and SQLite says so
+    if len(header) < _HEADER_LENGTH or (counter == valid_for and size < wanted):
+        raise TransferError(
+            f"This database was cut off: it holds {size:,} of {wanted:,} bytes. Stop the program that writes it, and "
+            "send the whole file again."
+        )
 
 
 def _rows(database: sqlite3.Connection, tables: Mapping[str, str]) -> Iterator[tuple[str, Entry]]:

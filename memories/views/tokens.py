@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import uuid
 from datetime import timedelta
 from typing import Any, Final
 
@@ -27,6 +28,9 @@ from memories.views.access import own_token
 
 # Longer than setting up an agent takes; a page left open does not ask for ever.
 WATCHED_FOR: Final = timedelta(hours=1)
+_FORMS: Final = "token_forms"  # in the session
+_FORMS_KEPT: Final = 20
+_MARK_LENGTH: Final = 40
 
 
 @require_safe
@@ -74,9 +78,29 @@ def token_new(request: HttpRequest) -> HttpResponse:
     actor = actor_for_request(request)
     form = TokenForm(request.POST or None, actor=actor)
     if request.method == "POST" and form.is_valid():
-        return _created(request, actor, form)
-    status = 422 if form.errors else 200
-    return render(request, "memories/token_new.html", {"form": form, "may_create": bool(actor.readable)}, status=status)
+        sent_before = _names_by_form(request).get(request.POST.get("form", ""))
+        return _sent_again(request, sent_before) if sent_before else _created(request, actor, form)
+    return _form(request, form, may_create=bool(actor.readable))
+
+
+def _form(request: HttpRequest, form: TokenForm, *, may_create: bool) -> HttpResponse:
+    context = {"form": form, "may_create": may_create, "form_id": request.POST.get("form") or uuid.uuid4().hex}
+    return render(request, "memories/token_new.html", context, status=422 if form.errors else 200)
+
+
+def _names_by_form(request: HttpRequest) -> dict[str, str]:
+    """The tokens of this session's last forms by the mark of each, so that a page that is reloaded makes no second."""
+    found: dict[str, str] = request.session.get(_FORMS, {})
+    return found
+
+
+def _sent_again(request: HttpRequest, name: str) -> HttpResponse:
+    messages.info(
+        request,
+        f"The token for {name} was created when this form was first sent, and its secret was shown once. If you have "
+        "not copied it, revoke the token and create another.",
+    )
+    return redirect("token_list")
 
 
 @sensitive_variables("secret", "context")
@@ -86,7 +110,8 @@ def _created(request: HttpRequest, actor: Actor, form: TokenForm) -> HttpRespons
         token, secret = services.create_token(actor=actor, **_wanted(form.cleaned_data))
     except ZeroMemoryError as error:
         form.add_error(error.field if error.field in form.fields else None, error.message)
-        return render(request, "memories/token_new.html", {"form": form, "may_create": True}, status=422)
+        return _form(request, form, may_create=True)
+    _note_form(request, token)
     context = {"token": token, "secret": secret, "watched": _is_watched(token), "awaited": True} | _examples(
         request, token, secret
     )
@@ -94,6 +119,12 @@ def _created(request: HttpRequest, actor: Actor, form: TokenForm) -> HttpRespons
     script = request.build_absolute_uri(static("hooks/zero_memory_hook.py"))
     context["hooks"] = hooks(request.build_absolute_uri("/").rstrip("/"), script, secret)
     return render(request, "memories/token_created.html", context)
+
+
+def _note_form(request: HttpRequest, token: Token) -> None:
+    if mark := request.POST.get("form", "")[:_MARK_LENGTH]:
+        newest = [*_names_by_form(request).items(), (mark, token.name)][-_FORMS_KEPT:]
+        request.session[_FORMS] = dict(newest)
 
 
 def _wanted(cleaned: dict[str, Any]) -> dict[str, Any]:

@@ -78,7 +78,7 @@ def test_a_run_that_no_worker_takes_up_is_a_problem(owner, scope):
     hygiene.start_cycle(actor=person(owner), scopes=[scope], ring=False)
     assert found("hygiene").ok
     Run.objects.update(requested_at=timezone.now() - timedelta(hours=1))
-    assert "1 runs wait for a worker" in found("hygiene").detail
+    assert "1 run waits for a worker" in found("hygiene").detail
 
 
 def test_a_cycle_that_is_overdue_names_its_scopes(owner, scope, settings):
@@ -98,4 +98,4 @@ def test_messages_that_nobody_takes_are_a_problem(settings, tmp_path):
     assert diagnosis.broker().ok
     hour_ago = timezone.now().timestamp() - 3600
     os.utime(message, (hour_ago, hour_ago))
-    assert "1 messages wait" in diagnosis.broker().detail
+    assert "1 message waits" in diagnosis.broker().detail

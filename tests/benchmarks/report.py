@@ -124,6 +124,8 @@ def _code(code: Code) -> Iterator[Row]:
 def _started(started: ColdStart) -> Iterator[Row]:
     yield "**cold start** to the first list of tools, HTTP", "", f"{started.http:.1f} s", "5 s"
     yield "cold start to the first list of tools, standard input", "", f"{started.standard_input:.1f} s", "5 s"
+    yield "of it on the processor, HTTP", "", f"{started.http_processor:.1f} s", ""
+    yield "of it on the processor, standard input", "", f"{started.standard_input_processor:.1f} s", ""
 
 
 def _both(times: Times) -> str:

@@ -1,5 +1,6 @@
 """``pytest tests/benchmarks``: the benchmarks run and say what they measured. A slow machine fails nothing."""
 
+import re
 from itertools import islice
 
 import numpy as np
@@ -72,6 +73,8 @@ def test_a_cold_start_is_measured_over_both_transports(small, tmp_path, capsys, 
     table = capsys.readouterr().out
     assert "| **cold start** to the first list of tools, HTTP |  | " in table
     assert "| cold start to the first list of tools, standard input |  | " in table
+    (spent,) = re.findall(r"of it on the processor, standard input \|  \| ([\d.]+) s", table)
+    assert 0.5 < float(spent) < 60
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM pg_database WHERE datname LIKE %s", ["%\\_bench\\_start%"])
         assert cursor.fetchone()[0] == 0

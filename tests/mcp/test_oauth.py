@@ -13,7 +13,7 @@ from mcp.client.auth import OAuthFlowError
 
 from memories.access import actor_for_token, actor_for_user
 from memories.errors import Forbidden
-from memories.models import AuditEntry, Memory, OAuthClient, OAuthCode, Token
+from memories.models import AuditEntry, Memory, OAuthClient, OAuthCode, OAuthGrant, Token
 from memories.services.tokens import revoke
 from reflections.services.decisions import approve
 from tests.factories import make_memory, make_scope
@@ -74,7 +74,7 @@ def test_what_a_person_refuses_the_client_is_told(door, root, owner, scope):
     assert client.returned["error"] == "access_denied"
     assert client.returned["state"] == parse_qs(urlsplit(client.opened[0]).query)["state"][0]
     assert not Token.objects.exists()
-    assert not OAuthCode.objects.exists()
+    assert OAuthCode.objects.get().used_at
     entry = AuditEntry.objects.get(action="refuse_client")
     assert (entry.user, entry.object_id) == (owner, str(OAuthClient.objects.get().pk))
 
@@ -166,7 +166,12 @@ def test_a_name_of_another_host_is_never_repeated(door):
 
 def test_without_a_proof_key_of_sha_256_nobody_is_asked(root):
     client = ByHand.registered(root)
-    for wrong in ({"code_challenge": None}, {"code_challenge_method": "plain"}, {"code_challenge": "no-digest"}):
+    for wrong in (
+        {"code_challenge": None},
+        {"code_challenge_method": "plain"},
+        {"code_challenge_method": None},
+        {"code_challenge": "no-digest"},
+    ):
         answer = httpx.get(client.question(**wrong), trust_env=False)
         back = httpx.URL(answer.headers["location"])
         assert (answer.status_code, str(back.copy_with(query=None))) == (302, BACK), wrong
@@ -273,6 +278,16 @@ def test_no_secret_is_in_any_table(root, person):
     for secret in [*secrets, given["access_token"], renewed["access_token"]]:
         assert len(secret) >= 43
         assert secret not in stored
+
+
+def test_a_token_is_good_at_the_address_it_was_asked_for_and_at_no_other(root, person, door):
+    client = ByHand.registered(root)
+    tokens = client.fetch(person.decide(client.question(resource=door))["code"]).json()
+    bearer = {"Authorization": f"Bearer {tokens['access_token']}"}
+    assert httpx.get(f"{root}/api/v1/memories", headers=bearer, trust_env=False).status_code == 200
+    OAuthGrant.objects.update(resource="https://elsewhere.example/mcp")
+    assert httpx.get(f"{root}/api/v1/memories", headers=bearer, trust_env=False).status_code == 401
+    assert httpx.post(door, headers=bearer, json={}, trust_env=False).status_code == 401
 
 
 def test_a_resource_of_somebody_else_is_refused(root, person, door):

@@ -3,8 +3,10 @@
 import time
 
 import pytest
+from celery.signals import worker_shutdown
 
 from memories import condition
+from zeromemory import diagnosis
 from zeromemory.lib import heartbeat
 
 
@@ -21,6 +23,18 @@ def test_a_worker_that_never_answered_says_how_to_start_it(data_folder):
 def test_a_worker_that_answered_just_now_works(data_folder):
     heartbeat.beat()
     assert (condition.worker().state, condition.worker().text) == ("ok", "works")
+
+
+def test_a_worker_that_was_stopped_is_not_taken_for_one_that_works(data_folder):
+    heartbeat.beat()
+    answered = heartbeat.last()
+    worker_shutdown.send(sender=None)
+    assert (condition.worker().state, condition.worker().text) == ("down", "was stopped: start it with make up")
+    finding = diagnosis.worker()
+    assert (finding.ok, finding.detail.startswith("was stopped; it last answered 0 s ago")) == (False, True)
+    assert heartbeat.last() == answered
+    heartbeat.beat()
+    assert diagnosis.worker().ok
 
 
 @pytest.mark.parametrize(

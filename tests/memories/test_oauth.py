@@ -71,6 +71,10 @@ def renew(client, refresh):
         "http://[::1]:8080/back",
         "http://localhost:3000",
         "https://agent.example:8443/back",
+        "cursor://anysphere.cursor-retrieval/oauth/user-agent/callback",
+        "vscode://an.extension/back",
+        "com.example.agent:/back",
+        "com.example.agent://back/here?to=1",
     ],
 )
 def test_people_can_be_sent_back_over_https_or_to_their_own_computer(address):
@@ -91,6 +95,12 @@ def test_people_can_be_sent_back_over_https_or_to_their_own_computer(address):
         "file:///etc/passwd",
         "ftp://127.0.0.1/back",
         "agent:back",
+        "agent://back",
+        "vbscript:msgbox",
+        "blob:https://agent.example/1",
+        "about:blank",
+        "cursor://person@back/here",
+        "com.example.agent:/back#part",
         "https:///back",
         "//agent.example/back",
         "https://agent.example:port/back",
@@ -146,6 +156,10 @@ def test_an_address_holds_no_secret():
         ("https://@agent.example/back", "https://agent.example/back", False),
         ("https://Agent.example/back", "https://agent.example/back", True),
         ("https://agent.example:port/back", "https://agent.example/back", False),
+        ("cursor://back/here", "cursor://back/here", True),
+        ("cursor://back/there", "cursor://back/here", False),
+        ("cursor://elsewhere/here", "cursor://back/here", False),
+        ("com.example.other:/back", "com.example.agent:/back", False),
     ],
 )
 def test_an_address_is_the_one_that_was_registered_save_for_the_port_on_loopback(asked, kept, is_it):
@@ -158,6 +172,7 @@ def test_an_address_is_the_one_that_was_registered_save_for_the_port_on_loopback
         ("https://known.example@agent.example:8443/back", "agent.example:8443"),
         ("https://known.example:x@agent.example/back", "agent.example"),
         ("http://[::1]:8080/back", "[::1]:8080"),
+        ("cursor://known.example/back", "cursor:"),
     ],
 )
 def test_a_user_name_that_looks_like_a_host_is_not_shown_as_one(address, host):
@@ -231,9 +246,31 @@ def test_a_question_of_a_client_that_was_forgotten_is_none():
 def test_a_question_is_allowed_once(actor, scope):
     packed = question(register())
     allow(actor, packed, scope)
-    with pytest.raises(Conflict, match="allowed already"):
+    with pytest.raises(Conflict, match="answered already"):
         allow(actor, packed, scope)
     assert OAuthCode.objects.count() == 1
+
+
+def test_a_question_that_was_refused_is_answered(actor, scope):
+    packed = question(register())
+    oauth_asking.refuse(actor=actor, packed=packed)
+    oauth_asking.refuse(actor=actor, packed=packed)
+    with pytest.raises(Conflict, match="answered already"):
+        allow(actor, packed, scope)
+    assert not Token.objects.exists()
+
+
+def test_what_was_allowed_cannot_be_refused_any_more(actor, scope):
+    packed = question(register())
+    allow(actor, packed, scope)
+    with pytest.raises(Conflict, match="allowed already"):
+        oauth_asking.refuse(actor=actor, packed=packed)
+
+
+def test_the_way_back_to_a_program_is_its_own_scheme(actor):
+    client = register(redirect_uris=["com.example.agent:/back"])
+    back = oauth_asking.refuse(actor=actor, packed=question(client, redirect_uri="com.example.agent:/back"))
+    assert back.startswith("com.example.agent:/back?error=access_denied")
 
 
 def test_nobody_allows_what_is_not_theirs(actor):

@@ -85,7 +85,7 @@ def test_refusing_needs_nothing_ticked_and_goes_back_with_the_refusal(mine):
     answer = mine.post(page_of(question(register())), {"answer": "refuse"})
     assert told(answer)["error"] == ["access_denied"]
     assert "code" not in told(answer)
-    assert not OAuthCode.objects.exists()
+    assert OAuthCode.objects.get().used_at
     assert AuditEntry.objects.get(action="refuse_client").actor == "owner"
 
 
@@ -174,7 +174,7 @@ def test_pressing_allow_twice_gives_one_code(mine, scope):
     packed = question(register())
     mine.post(page_of(packed), {"scopes": [scope.pk], "answer": "allow"})
     answer = mine.post(page_of(packed), {"scopes": [scope.pk], "answer": "allow"})
-    assert "This request was allowed already." in text_of(answer)
+    assert "This request was answered already." in text_of(answer)
     assert OAuthCode.objects.count() == 1
 
 

@@ -53,6 +53,20 @@ def test_the_secret_is_kept_by_nobody(mine, scope, caplog):
     assert secret not in str(sessions) + str(answer.cookies) + str(list(AuditEntry.objects.values())) + caplog.text
 
 
+def test_a_form_that_is_sent_again_makes_no_second_token(mine, scope):
+    (hidden,) = Html(mine.get("/tokens/new/")).all("input", name="form")
+    mark = hidden.attributes["value"]
+    secret = secret_of(create(mine, scope, form=mark))
+    again = mine.post(
+        reverse("token_new"), {"name": "builder", "scopes": [scope.pk], "can_write": "on", "form": mark}, follow=True
+    )
+    assert Token.objects.count() == 1
+    assert "The token for builder was created when this form was first sent" in text_of(again)
+    assert secret not in again.text
+    create(mine, scope, form="another")
+    assert Token.objects.count() == 2
+
+
 def test_a_token_settles_disputes_only_when_the_box_was_ticked(mine, scope):
     create(mine, scope)
     create(mine, scope, name="judge", can_adjudicate="on")

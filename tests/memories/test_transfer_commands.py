@@ -42,7 +42,7 @@ def refusal(*arguments, **options) -> str:
 
 def test_a_file_is_imported_and_the_counts_are_told(scope, file):
     told = run("import_memories", file, "--scope", "home")
-    assert "Imported 1 of 1 memories into home (1 new, 0 already there, 0 links)." in told
+    assert "Imported 1 of 1 memory into home (1 new, 0 already there, 0 links)." in told
     assert Memory.objects.get().content == "Berth 4 silts up."
     assert "(0 new, 1 already there, 0 links)" in run("import_memories", file, "--scope", "home")
 
@@ -87,7 +87,7 @@ def test_standard_input_is_a_file_too(scope, file, monkeypatch):
 
 def test_a_dry_run_tells_the_counts_and_writes_nothing(scope, file):
     told = run("import_memories", file, "--scope", "new", "--create-scope", "--dry-run")
-    assert "Dry run, nothing was written: would import 1 of 1 memories into new" in told
+    assert "Dry run, nothing was written: would import 1 of 1 memory into new" in told
     assert not Memory.objects.exists()
     assert not Scope.objects.filter(slug="new").exists()
 
@@ -166,7 +166,7 @@ def test_a_repository_is_imported_with_what_was_left_out(scope, tmp_path):
     for message in ("Serve heights in feet", "Signed-off-by: A <a@example.org>"):
         porcelain.commit(str(repository), message=message, author="A <a@example.org>", committer="A <a@example.org>")
     told = run("import_memories", "--repo", repository, "--scope", "home", "--since", "2020-01-01")
-    assert "Imported 1 of 1 memories into home" in told
+    assert "Imported 1 of 1 memory into home" in told
     assert "Left out: 1 commits without text." in told
     assert Memory.objects.get().source.startswith("git:harbour@")
 
@@ -188,7 +188,7 @@ def test_the_only_superuser_is_meant_when_nobody_is_named(scope, file):
 def test_what_is_exported_can_be_imported_and_adds_nothing(scope, tmp_path):
     make_memory("one", scope=scope)
     told = run("export_memories", "--out", tmp_path / "out.jsonl")
-    assert "Exported 1 memories of home." in told
+    assert "Exported 1 memory of home." in told
     assert "(0 new, 1 already there" in run("import_memories", tmp_path / "out.jsonl")
 
 

@@ -1,6 +1,9 @@
 """Where things live on disk."""
 
 import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
@@ -17,3 +20,15 @@ def make_data_folder(path: Path) -> None:
         return
     path.mkdir(parents=True, exist_ok=True)
     path.chmod(0o711 if os.geteuid() == 0 else 0o700)
+
+
+@contextmanager
+def as_before(path: Path) -> Iterator[None]:
+    """Where what is done within does not succeed, a folder that was not there before is gone again."""
+    was_there = path.exists()
+    try:
+        yield
+    except BaseException:
+        if not was_there:
+            shutil.rmtree(path, ignore_errors=True)
+        raise

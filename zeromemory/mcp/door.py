@@ -14,7 +14,7 @@ from memories.errors import ZeroMemoryError
 from memories.services import tokens
 from zeromemory.mcp.calling import ACTOR_KEY, BUSY, in_thread
 from zeromemory.mcp.oauth_door import DOOR as PATH
-from zeromemory.mcp.oauth_door import PATHS, OAuthDoor, challenge
+from zeromemory.mcp.oauth_door import PATHS, OAuthDoor, address_of, challenge
 from zeromemory.mcp.server import build
 
 
@@ -28,7 +28,8 @@ class Gate:
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         kind, _, secret = headers.get("authorization", "").partition(" ")
         try:
-            actor = await in_thread(lambda: _actor(kind, secret.strip(), headers.get("x-agent", "")))
+            at = address_of(scope)
+            actor = await in_thread(lambda: _actor(kind, secret.strip(), headers.get("x-agent", ""), at))
         except OperationalError:
             await _refuse(send, 503, "unavailable", BUSY)
             return
@@ -44,8 +45,8 @@ class Gate:
         await self.inner({**scope, ACTOR_KEY: actor}, receive, send)
 
 
-def _actor(kind: str, secret: str, agent: str) -> Actor | None:
-    return tokens.actor_with(secret, agent=tokens.agent_called(agent)) if kind.lower() == "bearer" else None
+def _actor(kind: str, secret: str, agent: str, at: str) -> Actor | None:
+    return tokens.actor_with(secret, agent=tokens.agent_called(agent), at=at) if kind.lower() == "bearer" else None
 
 
 async def _refuse(send: Send, status: int, code: str, message: str, *, challenge: str = "") -> None:

@@ -33,6 +33,7 @@ from reflections.hygiene_api import RunOut, busy_with, run_answer, scopes_to_loo
 from reflections.models import Dispute
 from reflections.services import disputes
 from reflections.services.rules import suggest
+from zeromemory.lib.counting import counted
 from zeromemory.mcp import wording
 from zeromemory.mcp.calling import READS, WRITES, WRITES_ONCE, Said, tool
 from zeromemory.mcp.memory_tools import Id, Reason, Scope
@@ -66,7 +67,7 @@ def list_conflicts(
     page = page_of_disputes(actor, status=status, type=type, scope=scope, cursor=cursor, size=DISPUTES_A_PAGE)
     rows = [({"dispute": row["id"], "type": row["type"]}, row["subject"]["headline"]) for row in page["disputes"]]
     more = " There are more: ask with next_cursor." if page["next_cursor"] else ""
-    return Said(page, wording.quoted(f"{wording.counted(len(rows), 'doubt')}.{more}", rows))
+    return Said(page, wording.quoted(f"{counted(len(rows), 'doubt')}.{more}", rows))
 
 
 def get_conflict(actor: Actor, id: Annotated[str, Field(description="Id of a dispute.")]) -> Said:
@@ -132,9 +133,9 @@ def describe_scope(actor: Actor, scope: Scope = None) -> Said:
         "aliases": [{"term": one.term, "alias": one.alias} for one in aliases.standing(chosen)] if chosen else [],
         "writable": sorted(names[pk] for pk in actor.writable if pk in names),
     }
-    live_now = wording.counted(answer["live"], "live memory", "live memories")
+    live_now = counted(answer["live"], "live memory", "live memories")
     if chosen is None:
-        return Said(answer, f"{wording.counted(len(here), 'scope')} to read: {live_now}. Name one for more.")
+        return Said(answer, f"{counted(len(here), 'scope')} to read: {live_now}. Name one for more.")
     may = "You may write to it." if answer["writes_here"] else "You may only read it."
     return Said(answer, f"{answer['scope']}: {live_now}. {may}")
 
@@ -200,7 +201,7 @@ def export_metrics(
     ageing = queries.ageing(actor=actor, scope=chosen, now=now)
     quality = recall_quality.recall_quality(actor=actor, scope=chosen, days=days, now=now)
     faded = "unknown" if ageing.faded_share is None else f"{ageing.faded_share:.0%}"
-    said = f"{wording.counted(ageing.live, 'live memory', 'live memories')}, faded: {faded}."
+    said = f"{counted(ageing.live, 'live memory', 'live memories')}, faded: {faded}."
     return Said({"ageing": asdict(ageing), "recall": asdict(quality)}, said)
 
 
@@ -235,9 +236,7 @@ def import_memory(
         "dry_run": report.dry_run,
     }
     did = "would be written" if dry_run else "written"
-    return Said(
-        answer, f"{wording.counted(report.written, 'memory', 'memories')} {did}, {report.existing:,} there already."
-    )
+    return Said(answer, f"{counted(report.written, 'memory', 'memories')} {did}, {report.existing:,} there already.")
 
 
 def session_receipt(
@@ -257,8 +256,8 @@ def session_receipt(
         "unreported": [memory.pk for memory in found.unreported],
     }
     said = (
-        f"{wording.counted(found.recalls, 'recall')}, {wording.counted(found.briefings, 'briefing')}; "
-        f"{wording.counted(len(found.given), 'memory', 'memories')} given, {len(found.unreported)} of them without a "
+        f"{counted(found.recalls, 'recall')}, {counted(found.briefings, 'briefing')}; "
+        f"{counted(len(found.given), 'memory', 'memories')} given, {len(found.unreported)} of them without a "
         f"word of yours; {len(found.written)} written."
     )
     rows = [({"written": memory.pk}, memory.headline) for memory in found.written]

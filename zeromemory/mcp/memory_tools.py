@@ -21,6 +21,7 @@ from reflections.briefing import brief_agent
 from reflections.briefing_api import BriefingOut, briefing_answer
 from reflections.dispute_shapes import ChallengeOut
 from reflections.services.disputes import challenge as challenge_memory
+from zeromemory.lib.counting import counted
 from zeromemory.mcp import wording
 from zeromemory.mcp.calling import RETIRES, WRITES, WRITES_ONCE, Said, tool
 from zeromemory.mcp.shapes import LinkMade, MemoryRead, Retired, Used
@@ -91,7 +92,7 @@ def remember(
     alike = [({"id": one["id"], "likeness": one["likeness"]}, one["headline"]) for one in answer["similar_existing"]]
     said = f"{did}: {answer['id']} in {answer['scope']}.{wording.listed(answer['notices'])}"
     if found := len(answer["entities_recognised"]):
-        said += f"\n{wording.counted(found, 'known entity', 'known entities')} recognised in it."
+        said += f"\n{counted(found, 'known entity', 'known entities')} recognised in it."
     return Said(answer, wording.quoted(f"{said}\nThese say almost the same:" if alike else said, alike))
 
 
@@ -124,7 +125,7 @@ def recall(
         code_seen=dict(seen_as(**each.model_dump()) for each in code_state or ()),
     )
     answer = answers.recall_answer(found, actor)
-    said = f"{wording.counted(len(found.results), 'memory', 'memories')} found.{wording.listed(answer['notices'])}"
+    said = f"{counted(len(found.results), 'memory', 'memories')} found.{wording.listed(answer['notices'])}"
     return Said(answer, wording.memories(said, answer["results"]))
 
 
@@ -174,8 +175,8 @@ def build_context(
             for row in answer[part]
         ]
     said = (
-        f"{wording.counted(len(answer['rules']), 'standing rule')}, "
-        f"{wording.counted(len(found.given), 'memory', 'memories')}; {found.open_loops_total} open loops in all."
+        f"{counted(len(answer['rules']), 'standing rule')}, "
+        f"{counted(len(found.given), 'memory', 'memories')}; {counted(found.open_loops_total, 'open loop')} in all."
     )
     return Said(answer, wording.quoted(said + wording.listed(answer["notices"]), rows))
 

@@ -10,7 +10,7 @@ import functools
 import io
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from django.core.exceptions import DisallowedHost
 from django.core.handlers.asgi import ASGIRequest
@@ -77,14 +77,19 @@ class OAuthDoor:
         await endpoints(address)(scope, receive, send)
 
 
-def own_address(scope: Scope) -> str | None:
-    """``https://host``, by the rules that the pages go by; None where a code or a token would travel in the open."""
+def address_of(scope: Scope) -> str:
+    """``https://host``, by the rules that the pages go by; empty for a host that is none of ours."""
     request = ASGIRequest(scope, io.BytesIO())  # type: ignore[arg-type]  # Django types a scope as dict
     try:
-        address = f"{request.scheme}://{request.get_host().lower()}"
+        return f"{request.scheme}://{request.get_host().lower()}"
     except DisallowedHost:
-        return None
-    is_safe = request.scheme == "https" or urlsplit(address).hostname in LOOPBACK
+        return ""
+
+
+def own_address(scope: Scope) -> str | None:
+    """None where a code or a token would travel in the open."""
+    address = address_of(scope)
+    is_safe = address.startswith("https://") or urlsplit(address).hostname in LOOPBACK
     return address if is_safe else None
 
 
@@ -122,11 +127,26 @@ class NamedAuthorization(AuthorizationHandler):
     provider: Provider
 
     async def handle(self, request: Request) -> Response:
-        answer = await super().handle(request)
+        answer = await super().handle(await _with_method(request))
         going_to = answer.headers.get("location")
         if going_to and not going_to.startswith(self.provider.consent_page):
             answer.headers["location"] = construct_redirect_uri(going_to, iss=self.provider.issuer)
         return answer
+
+
+async def _with_method(request: Request) -> Request:
+    """A challenge without a method is a plain one (RFC 7636, 4.3): the handler takes it for S256, and has to refuse."""
+    sent = request.query_params if request.method == "GET" else await request.form()
+    if "code_challenge_method" in sent or "code_challenge" not in sent:
+        return request
+    said = urlencode([*sent.multi_items(), ("code_challenge_method", "plain")]).encode()
+    if request.method == "GET":
+        return Request({**request.scope, "query_string": said})
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": said, "more_body": False}
+
+    return Request(request.scope, receive)
 
 
 class PublicRevocation(RevocationHandler):

@@ -47,10 +47,6 @@ def _about(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def counted(number: int, noun: str, plural: str = "") -> str:
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
-
-
 def listed(notices: Iterable[str]) -> str:
     return "".join(f"\n{notice}" for notice in notices)
 

@@ -16,6 +16,7 @@ from memories.models import Kind
 from zeromemory import database
 from zeromemory.database import UnusableDatabaseError
 from zeromemory.embedding import EmbedderError
+from zeromemory.lib.counting import counted
 
 ALL = "all"
 EXTRA = "product with"
@@ -140,7 +141,7 @@ def _report(run: EvaluationRun) -> Iterator[str]:
         yield tables.markdown(tables.probes(run.results))
         yield f"\nThe same with a track record of what is not right:\n\n{tables.markdown(tables.popular(run.results))}"
         return
-    yield f"{run.queries:,} questions over {run.corpus_size:,} documents, {run.seconds:.0f} s.\n"
+    yield f"{counted(run.queries, 'question')} over {counted(run.corpus_size, 'document')}, {run.seconds:.0f} s.\n"
     yield tables.markdown(tables.systems(run.results))
     if (categories := tables.by_category(run.results, "R@8")).rows:
         yield f"\nR@8 by category:\n\n{tables.markdown(categories)}"

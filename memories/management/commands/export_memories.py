@@ -19,6 +19,7 @@ from memories.transfer.contract import Format
 from memories.transfer.exporting import Export, export_files, export_to
 from memories.transfer.folders import write_folder
 from memories.transfer.registry import FORMATS, format_called
+from zeromemory.lib.counting import counted
 
 
 class Command(BaseCommand):
@@ -41,7 +42,7 @@ class Command(BaseCommand):
         except ZeroMemoryError as error:
             raise CommandError(error.message) from error
         where = ", ".join(scope.slug for scope in scopes)
-        self.stderr.write(f"Exported {export.written:,} memories of {where}.", style_func=str)
+        self.stderr.write(f"Exported {counted(export.written, 'memory', 'memories')} of {where}.", style_func=str)
         if export.carried:
             rows = ", ".join(f"{number:,} of {table}" for table, number in sorted(export.carried.items()))
             self.stderr.write(f"With what is kept about them: {rows}.", style_func=str)

@@ -16,6 +16,7 @@ from memories.models import Kind
 from memories.selection import Selection, counted
 from memories.services import bulk
 from memories.transfer.acting import actor_called
+from zeromemory.lib.counting import counted as counted_words
 
 
 class Command(BaseCommand):
@@ -59,14 +60,16 @@ def _forgotten(actor: Actor, options: dict[str, Any]) -> str:
     if options["expect"] is None:
         found = counted(selection)
         left = f"{found.pinned:,} pinned and {found.protected:,} of protected kinds would be left alone"
-        return f"{found.count:,} memories of {scope.slug} match; {left}. To forget them: --expect {found.count}"
+        these = f"{counted_words(found.count, 'memory', 'memories')} of {scope.slug}"
+        return f"{these} {'matches' if found.count == 1 else 'match'}; {left}. To forget them: --expect {found.count}"
     done = bulk.forget_many(actor=actor, selection=selection, expected=options["expect"], reason=options["reason"])
-    return f"Forgot {done.count:,} memories of {scope.slug}{_left(done.left)}. To undo: --undo {done.operation}"
+    these = f"{counted_words(done.count, 'memory', 'memories')} of {scope.slug}"
+    return f"Forgot {these}{_left(done.left)}. To undo: --undo {done.operation}"
 
 
 def _undone(actor: Actor, operation: UUID) -> str:
     done = bulk.take_back_many(actor=actor, operation=operation)
-    return f"Brought back {done.count:,} memories{_left(done.left)}."
+    return f"Brought back {counted_words(done.count, 'memory', 'memories')}{_left(done.left)}."
 
 
 def _left(number: int) -> str:

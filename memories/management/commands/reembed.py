@@ -13,6 +13,7 @@ from memories.models import EmbedderChange, Memory
 from memories.querysets import MemoryQuerySet
 from memories.services import reembedding
 from zeromemory.embedding import Embedder, EmbedderError, get_embedder
+from zeromemory.lib.counting import counted
 
 PASS_SECONDS = 5.0
 PATIENCE_SECONDS = 60.0
@@ -66,11 +67,11 @@ class Command(BaseCommand):
     def _embed_all(self, stamp: str) -> None:
         _refuse_closed()
         before = _waiting(stamp).count()
-        self.stdout.write(f"{before:,} memories to embed with {stamp}.")
+        self.stdout.write(f"{counted(before, 'memory', 'memories')} to embed with {stamp}.")
         self._embed(before, stamp)
         _refuse_unless_done(stamp)
         reembedding.finish_if_complete()
-        self.stdout.write(f"Done: all {_in_use().count():,} memories are embedded with {stamp}.")
+        self.stdout.write(f"Done: all {counted(_in_use().count(), 'memory', 'memories')} are embedded with {stamp}.")
 
     def _embed(self, before: int, stamp: str) -> None:
         # What failed before is tried again at once: whoever runs this has mended something.

@@ -16,6 +16,7 @@ from memories.transfer.acting import actor_called
 from memories.transfer.demo import story
 from reflections.services import find_candidates
 from zeromemory.embedding import EmbedderError, get_embedder
+from zeromemory.lib.counting import counted
 
 PATIENCE_SECONDS: Final = 20.0
 PAUSE_SECONDS: Final = 0.5
@@ -33,7 +34,7 @@ class Command(BaseCommand):
             report = demo.load(actor=actor, now=timezone.now())
         except ZeroMemoryError as error:
             raise CommandError(error.message) from error
-        self.stdout.write(f"{report.written:,} memories loaded, {report.existing:,} there already.")
+        self.stdout.write(f"{counted(report.written, 'memory', 'memories')} loaded, {report.existing:,} there already.")
         self.stdout.write(_story(actor))
         scopes = [scope_for(actor_for_user(actor.user), f"{actor.user.get_username()}/{name}") for name in demo.SCOPES]
         try:
@@ -50,15 +51,16 @@ def _story(actor: Actor) -> str:
         return error.message
     except OSError as error:
         return f"The story about code was not loaded: {error.filename}: {error.strerror}."
-    return f"A story about code: {new} memories loaded into {story.SLUG}."
+    return f"A story about code: {counted(new, 'memory', 'memories')} loaded into {story.SLUG}."
 
 
 def _reflect(scopes: list[Scope], beside: Scope | None) -> str:
     if get_embedder() is not None and (waiting := _embedded([*scopes, *filter(None, [beside])])):
-        return f"{waiting:,} memories still wait for the embedder; look for clusters on the page when it is done."
+        left = counted(waiting, "memory", "memories")
+        return f"{left} not embedded yet; look for clusters on the page when that is done."
     # A demo spends no tokens that nobody asked for, and works while a configured model does not.
     found = sum(find_candidates(scope=scope, may_ask=False) for scope in scopes)
-    return f"{found:,} new reflections wait for you."
+    return f"{counted(found, 'new reflection')} {'waits' if found == 1 else 'wait'} for you."
 
 
 def _embedded(scopes: list[Scope]) -> int:

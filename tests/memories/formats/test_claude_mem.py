@@ -149,10 +149,19 @@ def test_a_file_that_only_begins_like_a_database_is_refused(tmp_path):
     assert "This database cannot be read" in refused(path)
 
 
+def test_a_database_cut_off_behind_its_empty_tables_is_refused_and_not_taken_for_empty(tmp_path):
+    many = [OBSERVATION | {"narrative": f"{number} {'x' * 3000}"} for number in range(50)]
+    path = a_database(tmp_path / "cut.db", observations=many, summaries=())
+    whole = path.read_bytes()
+    for kept in (90, 4096, 3 * 4096, len(whole) - 1):
+        path.write_bytes(whole[:kept])
+        assert f"This database was cut off: it holds {kept:,} of" in refused(path)
+
+
 def test_a_database_that_was_cut_off_is_refused(tmp_path):
     path = a_database(tmp_path / "cut.db", observations=[OBSERVATION | {"narrative": "x" * 50_000}])
     path.write_bytes(path.read_bytes()[:20_000])
-    assert "This database cannot be read" in refused(path)
+    assert "This database was cut off" in refused(path)
 
 
 def test_a_database_of_something_else_is_refused(tmp_path):

@@ -25,7 +25,7 @@ def export(folder, *arguments) -> str:
 @pytest.mark.behaviour("Z87")
 def test_a_folder_is_written_and_read_again(scope, tmp_path):
     memory = make_memory("It silts up.", scope=scope, kind="gotcha")
-    assert "Exported 1 memories of home." in export(tmp_path / "out")
+    assert "Exported 1 memory of home." in export(tmp_path / "out")
     assert list(files_of(tmp_path / "out")) == [f"home/it-silts-up-{memory.pk}.md"]
     told = run("import_memories", tmp_path / "out", "--format", "markdown")
     assert "(0 new, 1 already there" in told

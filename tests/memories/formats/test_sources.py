@@ -49,6 +49,14 @@ def test_the_files_of_a_zip_and_of_a_folder_come_in_the_order_of_their_names(tmp
         ]
 
 
+def test_a_zip_and_a_folder_of_other_files_are_refused_and_not_reported_as_nothing(tmp_path):
+    files = {"a.txt": "a", "b/picture.png": ""}
+    for source in (a_zip(files), a_folder(tmp_path, files)):
+        with pytest.raises(TransferError, match="holds no file that this format reads"):
+            found_in(source)
+    assert found_in(a_zip({})) == []
+
+
 def test_anything_else_is_one_file_with_the_name_it_was_sent_under():
     assert found_in(a_file("text", "C:\\notes\\note.txt")) == [File("note.txt", b"text")]
     assert found_in(Stream(b"text")) == [File("", b"text")]

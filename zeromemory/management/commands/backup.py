@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from zeromemory import backup
 from zeromemory.backup_file import BackupError
 from zeromemory.database import UnusableDatabaseError
+from zeromemory.lib.counting import counted
 
 
 class Command(BaseCommand):
@@ -27,6 +28,6 @@ class Command(BaseCommand):
         except (BackupError, UnusableDatabaseError) as error:
             raise CommandError(str(error)) from error
         self.stdout.write(
-            f"Backed up {manifest.rows:,} rows of {len(manifest.tables)} tables to {target} "
+            f"Backed up {counted(manifest.rows, 'row')} of {counted(len(manifest.tables), 'table')} to {target} "
             f"({target.stat().st_size:,} bytes). It holds everything anybody wrote: keep it as private as the instance."
         )

@@ -15,6 +15,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from zeromemory import backup_restoring, launch
 from zeromemory.backup_file import BackupError
 from zeromemory.database import UnusableDatabaseError
+from zeromemory.lib.counting import counted
 from zeromemory.lib.locks import InstanceLock
 
 
@@ -33,7 +34,8 @@ class Command(BaseCommand):
         except (BackupError, UnusableDatabaseError) as error:
             raise CommandError(str(error)) from error
         self.stdout.write(
-            f"Restored {manifest.rows:,} rows of {len(manifest.tables)} tables, as counted when the backup was taken. "
+            f"Restored {counted(manifest.rows, 'row')} of {counted(len(manifest.tables), 'table')}, as counted when "
+            "the backup was taken. "
             "Start with make up; everybody signs in again."
         )
 

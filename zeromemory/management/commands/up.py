@@ -16,6 +16,7 @@ from django.urls import reverse
 from memories.models import Memory, User
 from memories.services import people
 from zeromemory import database, embedded, launch
+from zeromemory.lib.counting import counted
 from zeromemory.lib.locks import InstanceLock
 from zeromemory.programs import END_SECONDS
 from zeromemory.supervisor import Supervisor
@@ -75,7 +76,7 @@ class Command(BaseCommand):
         where = "embedded" if os.environ.get("ZEROMEMORY_EMBEDDED") else settings.DATABASES["default"]["HOST"]
         self._step("database", f"PostgreSQL {facts.readable_version} with pgvector {facts.vector} ({where})")
         applied = database.migrate()
-        self._step("tables", f"{applied} migrations applied" if applied else "up to date")
+        self._step("tables", f"{counted(applied, 'migration')} applied" if applied else "up to date")
         self._step("files", "collected" if launch.collect_static() else "up to date")
         created = people.create_owner()
         self._step("owner", f"account {created.username!r} created" if created else "exists")
