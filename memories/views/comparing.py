@@ -69,7 +69,9 @@ def _recalled(actor: Actor, asked: dict[str, str], ignore: frozenset[str]) -> Re
 
 def _rows(results: list[Result]) -> list[dict[str, Any]]:
     rules, now = ranking_rules(), timezone.now()
-    return [result_row(result, results[0].score, rules, now) for result in results[:SHOWN]]
+    return [
+        result_row(result, place, results[0].score, rules, now) for place, result in enumerate(results[:SHOWN], start=1)
+    ]
 
 
 def _moved(place: int, before: int | None) -> str:
