@@ -33,11 +33,11 @@ def git(tree: Path, *arguments: str) -> str:
     return done.stdout.decode("utf-8", "replace")
 
 
-def steps(tree: Path, most: int) -> Iterator[Step]:
-    """Every change of a Python file that stood before and after, oldest first."""
+def steps(tree: Path, most: int, pattern: str = "*.py") -> Iterator[Step]:
+    """Every change of a file of that pattern that stood before and after, oldest first."""
     commits = git(tree, "log", "--first-parent", "--reverse", "--format=%H").split()[-most:]
     for before, after in pairwise(commits):
-        changed = git(tree, "diff", "--name-only", "--diff-filter=M", before, after, "--", "*.py").splitlines()
+        changed = git(tree, "diff", "--name-only", "--diff-filter=M", before, after, "--", pattern).splitlines()
         for path in changed:
             yield Step(after, path, git(tree, "show", f"{before}:{path}"), git(tree, "show", f"{after}:{path}"))
 
