@@ -7,7 +7,7 @@ from typing import Final
 
 import psycopg
 
-from tests.benchmarks import code, cold_start, corpus, hygiene, ingest, product, recall, reinforcement, report
+from tests.benchmarks import code, cold_start, corpus, hygiene, ingest, product, recall, reinforcement, report, tokens
 from tests.benchmarks.corpus import LARGE, Corpus, Tell
 from tests.benchmarks.floor import Floor
 from tests.benchmarks.recall import Beside, Load
@@ -46,8 +46,12 @@ def run(
     cycles = [hygiene.measure(size, embedder, folder / "vectors", tell) for size in sizes] if "hygiene" in parts else []
     rolled = reinforcement.measure(*signals, tell) if "reinforcement" in parts else None
     behind = code.measure(*tree, folder, tell) if "code" in parts else None
+    counted = tokens.measure(tell) if "tokens" in parts else []
     print(f"\nBegan {began}; load at the end {report.here().load:.1f}.\n")
-    print(report.markdown(recalls, ingested, cycles, rolled, behind, started))
+    if set(parts) != {"tokens"}:  # which are no times, and have a table of their own
+        print(report.markdown(recalls, ingested, cycles, rolled, behind, started))
+    if counted:
+        print(f"\n{tokens.table(counted)}")
     if rolled:
         print(f"\nThe plan of the roll-up:\n\n```\n{rolled.plan}\n```")
 
