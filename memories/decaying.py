@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -20,6 +20,16 @@ TOMBSTONE: Final = Q(invalidated_at__isnull=False)
 PROTECTED: Final = Q(kind__in=PROTECTED_KINDS, provenance__gt=PROVISIONAL)
 # No job decays, summarises or prunes the pinned, and none lets go of the protected.
 KEPT: Final = Q(pinned=True, invalidated_at=None) | PROTECTED
+
+type Spare = Callable[[datetime], Q]
+"""What else stays at a moment, for as long as whoever registers it has use for it."""
+
+_spared: list[Spare] = []
+
+
+def spare(lookup: Spare) -> None:
+    if lookup not in _spared:
+        _spared.append(lookup)
 
 
 def hours_since_access(now: datetime) -> Func:
@@ -49,9 +59,17 @@ def archive_of(scope: Scope) -> MemoryQuerySet:
     return Memory.objects.filter(scope=scope, archived_at__isnull=False)
 
 
+def may_leave(scope: Scope, now: datetime) -> MemoryQuerySet:
+    """All that a cycle at *now* may let go, once it is light enough."""
+    rows = held(scope).exclude(KEPT)
+    for lookup in _spared:
+        rows = rows.exclude(lookup(now))
+    return rows
+
+
 def falling(scope: Scope, rule: RetentionRule, now: datetime) -> MemoryQuerySet:
     """What a cycle at *now* would let go."""
-    return held(scope).exclude(KEPT).annotate(weight_then=weight_at(rule, now)).filter(weight_then__lt=rule.floor)
+    return may_leave(scope, now).annotate(weight_then=weight_at(rule, now)).filter(weight_then__lt=rule.floor)
 
 
 @dataclass(frozen=True, slots=True)

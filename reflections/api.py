@@ -16,6 +16,7 @@ from reflections.briefing_api import router as briefing_router
 from reflections.dispute_api import router as dispute_router
 from reflections.hygiene_api import router as hygiene_router
 from reflections.models import Candidate
+from reflections.retention_api import router as retention_router
 from reflections.rules_api import router as rules_router
 from reflections.usefulness_api import router as usefulness_router
 
@@ -23,6 +24,7 @@ router = Router()
 router.add_router("", briefing_router)
 router.add_router("", dispute_router)
 router.add_router("", hygiene_router)
+router.add_router("", retention_router)
 router.add_router("", rules_router)
 router.add_router("", usefulness_router)
 MOST = 100
@@ -36,6 +38,7 @@ class SourceOut(Schema):
 class CandidateOut(Schema):
     id: UUID
     scope: str
+    purpose: str
     state: str
     kind: str
     draft: str
@@ -73,6 +76,7 @@ def _answer(candidate: Candidate) -> dict[str, Any]:
     return {
         "id": candidate.pk,
         "scope": candidate.scope.slug,
+        "purpose": candidate.purpose,
         "state": candidate.state,
         "kind": candidate.kind,
         "draft": candidate.draft,

@@ -5,11 +5,15 @@ class ReflectionsConfig(AppConfig):
     name = "reflections"
 
     def ready(self) -> None:
-        from memories import doubts
+        from memories import decaying, doubts
         from memories.embedding_queue import first_embedded
-        from reflections import carrying, newcomers
+        from memories.growth import grew
+        from reflections import carrying, consolidation, newcomers
+        from reflections.fading import kept_for_a_decision
         from reflections.models import Dispute
 
         doubts.register(Dispute.objects.doubted_among)
+        decaying.spare(kept_for_a_decision)
         carrying.register()
         first_embedded.connect(newcomers.on_first_embedded, dispatch_uid="newcomers")
+        grew.connect(consolidation.on_growth, dispatch_uid="consolidation")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import math
+import time
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -17,6 +19,7 @@ from memories.models import RetentionCycle, RetentionPolicy, Scope, User
 from memories.retention import runs
 from memories.services.retention import DROPPED, Cycled, is_running, run_cycle, too_few
 from memories.services.writing import require_scope
+from reflections.services.summaries import summarise
 
 logger = logging.getLogger(__name__)
 Trigger = RetentionCycle.Trigger
@@ -45,7 +48,7 @@ def consolidate(*, scope: Scope, trigger: str, actor: Actor | None = None, now: 
     """
     if trigger in BY_ITSELF and has_just_ended(scope):
         return Cycled(None, JUST_ENDED)
-    return run_cycle(scope=scope, trigger=trigger, actor=actor, now=now)
+    return run_cycle(scope=scope, trigger=trigger, actor=actor, summarise=summarise, now=now)
 
 
 def start(*, actor: Actor, scope: Scope, trigger: str) -> Asked:
@@ -74,6 +77,42 @@ def ring(scope_id: int, trigger: str, actor: Actor | None = None) -> None:
     current_app.send_task(
         "reflections.tasks.consolidate", [scope_id, str(trigger), *who], retry=False, expires=EXPIRES_SECONDS
     )
+
+
+def on_growth(*, scope_id: int, **_signal: object) -> None:
+    """After a write into a decaying scope: ring for a cycle where there is something to do and none is about to.
+
+    A few reads, once a minute and scope at most in each process; no cycle runs here and no model is asked.
+    """
+    if not _bells.are_silent(scope_id):
+        return
+    scope = Scope(pk=scope_id)
+    if has_just_ended(scope) or not has_enough(scope) or is_running(scope):
+        return
+    _bells.note(scope_id)
+    ring(scope_id, Trigger.WRITE)
+
+
+def has_enough(scope: Scope) -> bool:
+    """Whether a cycle would have something to do; it counts no further than that."""
+    threshold = RetentionPolicy.of(scope).rule.threshold
+    return held(scope).order_by()[threshold - 1 : threshold].exists()
+
+
+class _Bells:
+    """When this process rang for which scope, so that a burst of writes rings once."""
+
+    def __init__(self) -> None:
+        self._rung: dict[int, float] = {}
+
+    def are_silent(self, scope_id: int) -> bool:
+        return time.monotonic() - self._rung.get(scope_id, -math.inf) >= PAUSE.total_seconds()
+
+    def note(self, scope_id: int) -> None:
+        self._rung[scope_id] = time.monotonic()
+
+
+_bells: Final = _Bells()
 
 
 def has_just_ended(scope: Scope) -> bool:

@@ -35,6 +35,7 @@ from reflections.steps import (
     reexamination,
     reflection,
     reinforcement_rollup,
+    retention,
     rule_candidates,
     stale_suspects,
     stale_sweep,
@@ -176,6 +177,16 @@ STEPS: Final[dict[str, Step]] = {
             reexamination.work,
             reexamination.survey,
             asks="always",
+        ),
+        Step(
+            "retention",
+            "Let decaying scopes forget",
+            "Lowers the weights of scopes that decay, summarises what is hardly used, and lets go of what nobody "
+            "asked for.",
+            "weights; retires into summaries or the archive, restorable, or deletes where the scope's policy says so",
+            retention.work,
+            retention.survey,
+            asks="if configured",
         ),
     )
 }

@@ -29,12 +29,46 @@ type Link = Callable[..., str]  # the address of the list with some of its param
 
 MOST_SHOWN: Final = 8  # shared entities
 SHOWN, FOLDED_AT_LEAST = 240, 120  # characters of a source before the fold, and the least that is worth one
+# What a draft of either purpose is called, what it was made from, and what its buttons do.
+WORDS: Final = {
+    "draft": {
+        "what": "Draft",
+        "made": "drafted",
+        "does": "write 1 memory",
+        "undoes": "forget the memory, ask again",
+        "dismissed": "Dismissed. These episodes will not be proposed again.",
+    },
+    "summary": {
+        "what": "Summary",
+        "made": "summarised",
+        "does": "retire its sources in its favour",
+        "undoes": "forget the summary, restore its sources, ask again",
+        "dismissed": "Dismissed. These memories stay as they are, and will not be proposed for a summary again.",
+    },
+}
 STATE_BADGES: Final = {
     "superseded": {"text": "changed since", "tone": "amber"},
     "invalidated": {"text": "forgotten since", "tone": "danger"},
     "archived": {"text": "archived since", "tone": ""},
     "lapsed": {"text": "no longer valid", "tone": "amber"},
 }
+
+
+def approved(candidate: Candidate, memory: Memory) -> str:
+    """What an approval did."""
+    if candidate.is_summary:
+        gone = memory.supersedes.count()
+        are = "is" if gone == 1 else "are"
+        return f"Approved. Wrote 1 memory, in whose favour {counted(gone, 'source')} {are} retired."
+    links = memory.links_out.filter(type="derived_from").count()
+    return f"Approved. Wrote 1 memory with {counted(links, 'link')} to its sources."
+
+
+def undone(candidate: Candidate, *, was_approved: bool) -> str:
+    if not was_approved:
+        return "Undone. The draft waits again."
+    also = ", and what it stood for is restored" if candidate.is_summary else ""
+    return f"Undone. The draft waits again, and its memory is forgotten{also}."
 
 
 def row_of(
@@ -50,6 +84,7 @@ def row_of(
     return {
         "candidate": candidate,
         "kind": candidate.kind,
+        "words": WORDS[candidate.purpose],
         "scope": candidate.scope.slug,
         "decided_by": candidate.decided_by.get_username() if candidate.decided_by else "",
         "snoozed_until": day(candidate.snoozed_until) if candidate.snoozed_until else "",

@@ -24,7 +24,16 @@ from reflections.emptiness import emptiness, not_embedded
 from reflections.forms import DismissForm, EditForm, RowForm, SnoozeForm
 from reflections.listing import Listing, listing_of
 from reflections.models import Candidate, Run
-from reflections.presentation import counted, failed_of, progress_of, row_of, spoken_total, tabs_of
+from reflections.presentation import (
+    WORDS,
+    approved,
+    failed_of,
+    progress_of,
+    row_of,
+    spoken_total,
+    tabs_of,
+    undone,
+)
 from reflections.services.runs import REFLECTION
 from reflections.similar import similar_to
 from reflections.wording import day
@@ -131,13 +140,12 @@ def reflection_undo(request: HttpRequest, candidate_id: uuid.UUID) -> HttpRespon
 def _approve(act: dict[str, Any], form: EditForm | None, *, shown: str | None) -> str:
     edited = form.cleaned_data if form else {}
     memory = services.approve(**act, content=edited.get("content"), kind=edited.get("kind"), shown=shown)
-    links = memory.links_out.filter(type="derived_from").count()
-    return f"Approved. Wrote 1 memory with {counted(links, 'link')} to its sources."
+    return approved(act["candidate"], memory)
 
 
 def _dismiss(act: dict[str, Any], form: DismissForm) -> str:
     services.dismiss(**act, reason=form.cleaned_data["reason"])
-    return "Dismissed. These episodes will not be proposed again."
+    return WORDS[act["candidate"].purpose]["dismissed"]
 
 
 def _snooze(act: dict[str, Any], form: SnoozeForm) -> str:
@@ -149,7 +157,7 @@ def _snooze(act: dict[str, Any], form: SnoozeForm) -> str:
 def _undo(act: dict[str, Any], _form: None) -> str:
     was_approved = act["candidate"].memory_id is not None
     services.undo(**act)
-    return f"Undone. The draft waits again{', and the memory is forgotten' if was_approved else ''}."
+    return undone(act["candidate"], was_approved=was_approved)
 
 
 def _decide(request: HttpRequest, candidate: Candidate, name: str, form: Any, act: Any) -> HttpResponse:

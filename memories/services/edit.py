@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from django.utils import timezone
 
-from memories import entities, windows
+from memories import entities, growth, windows
 from memories.access import Actor
 from memories.controls import cleaned
 from memories.errors import Conflict, ValidationFailed
@@ -144,6 +144,7 @@ def _new_version(actor: Actor, old: Memory, changed: dict[str, Any]) -> Memory:
     lifecycle.retire_in_favour(actor=actor, memory=old, replacement=new, reason=EDITED)
     audit.record(actor=actor, action="edit", subject=new, scope=new.scope, fields=sorted(changed), old=str(old.pk))
     ring_for(new)
+    growth.tell(new.scope)
     return new
 
 

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import DatabaseError, transaction
 from django.utils import timezone
 
-from memories import entities, quick_meaning, similarity, windows
+from memories import entities, growth, quick_meaning, similarity, windows
 from memories.access import Actor
 from memories.candidates import Meaning
 from memories.controls import cleaned, notices_of
@@ -70,6 +70,7 @@ def remember(
         remembered = _written(actor, scope, draft, code.anchors)
         if ring and not remembered.deduplicated:
             ring_for(remembered.memory)
+            growth.tell(scope)
     remembered = replace(remembered, notices=(*notices_of(asked), *code.notices, *remembered.notices))
     if not (ring and compare) or remembered.deduplicated:
         return remembered

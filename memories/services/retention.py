@@ -19,7 +19,7 @@ from django.db.models import Exists, F, OuterRef, Q
 from django.utils import timezone
 
 from memories.access import Actor
-from memories.decaying import KEPT, falling, held, weight_at
+from memories.decaying import KEPT, falling, held, may_leave, weight_at
 from memories.errors import Conflict
 from memories.models import Memory, RetentionCycle, RetentionPolicy, Scope
 from memories.protection import PROTECTED_KINDS, PROVISIONAL
@@ -174,15 +174,22 @@ def _counted(statement: str, parameters: dict[str, Any]) -> int:
         return cursor.rowcount
 
 
+def summary_source(cycle: RetentionCycle) -> str:
+    """Where a memory that the cycle made by itself says that it comes from."""
+    return f"{SCANNER}:{cycle.pk}"
+
+
 # Prune ---------------------------------------------------------------------------------------
 
 
 def prune(cycle: RetentionCycle, rule: RetentionRule) -> tuple[int, int]:
     """Let go of what weighs less than the floor: how many were archived, and how many deleted for good.
 
+    What this very cycle put into a summary stays beside it until the next one.
     Where the scope deletes, what a draft or a distilled fact rests on is archived instead: it keeps its sources.
     """
-    below = held(cycle.scope).exclude(KEPT).filter(weight__lt=rule.floor)
+    just_summarised = Q(superseded_by__source=summary_source(cycle))
+    below = may_leave(cycle.scope, cycle.started_at).exclude(just_summarised).filter(weight__lt=rule.floor)
     if rule.prune_action != DELETE:
         return _archive(cycle, rule, _ids(below)), 0
     rested_on = _rested_on()
@@ -276,6 +283,7 @@ __all__ = [
     "preview",
     "prune",
     "run_cycle",
+    "summary_source",
     "told",
     "too_few",
 ]

@@ -10,6 +10,7 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from memories import growth
 from memories.access import Actor
 from memories.embedder_in_use import newest_change
 from memories.errors import ValidationFailed
@@ -90,6 +91,7 @@ def import_from(
                     progress(work.read)
             faults.settle()
             report = work.finish(format, dry_run=dry_run)
+            growth.tell_of(work.written)
             if dry_run:
                 transaction.set_rollback(True)
     except IntegrityError as error:

@@ -1,4 +1,4 @@
-"""Drafts in the inbox: clusters of episodes with the one statement drafted from them."""
+"""Drafts in the inbox: memories with the one statement drafted from them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 from uuid import UUID
 
-from django.db.models import CharField, F, Q, Value
+from django.db.models import F, Q, Value
 from django.db.models.functions import Coalesce, Left
 
 from memories.access import Actor
@@ -18,7 +18,7 @@ from reflections.inbox.bulk import each_loaded_by
 from reflections.inbox.forms import ApproveForm
 from reflections.inbox.registry import DECIDED, SNOOZED, WAITING, Source
 from reflections.models import Candidate
-from reflections.presentation import counted
+from reflections.presentation import WORDS, approved, undone
 from reflections.querysets import CandidateQuerySet
 from reflections.querysets.candidates import in_tab
 from reflections.wording import day
@@ -35,13 +35,12 @@ def _approve(actor: Actor, row: Candidate, version: int, asked: Mapping[str, Any
         kind=asked.get("kind"),
         shown=asked.get("shown") or None,
     )
-    links = memory.links_out.filter(type="derived_from").count()
-    return f"Approved. Wrote 1 memory with {counted(links, 'link')} to its sources."
+    return approved(row, memory)
 
 
 def _dismiss(actor: Actor, row: Candidate, version: int, asked: Mapping[str, Any]) -> str:
     services.dismiss(actor=actor, candidate=row, version=version, reason=asked.get("reason", ""))
-    return "Dismissed. These episodes will not be proposed again."
+    return WORDS[row.purpose]["dismissed"]
 
 
 def _snooze(actor: Actor, row: Candidate, version: int, asked: Mapping[str, Any]) -> str:
@@ -52,7 +51,7 @@ def _snooze(actor: Actor, row: Candidate, version: int, asked: Mapping[str, Any]
 
 def _undo(actor: Actor, row: Candidate, version: int, _asked: Mapping[str, Any]) -> str:
     services.undo(actor=actor, candidate=row, version=version)
-    return f"Undone. The draft waits again{', and its memory is forgotten' if row.memory_id else ''}."
+    return undone(row, was_approved=row.memory_id is not None)
 
 
 _each = each_loaded_by(candidate_for)
@@ -63,7 +62,7 @@ _FORMS: Final = {"approve": ApproveForm, "edit": EditForm, "dismiss": DismissFor
 
 class DraftSource(Source):
     name = "draft"
-    types = {"draft": "Draft"}
+    types = {purpose: words["what"] for purpose, words in WORDS.items()}
     template = "inbox/draft.html"
     acts = {"approve": _approve, "edit": _approve, "dismiss": _dismiss, "snooze": _snooze, "undo": _undo}
     bulk = {"dismiss": _each(_dismiss), "snooze": _each(_snooze), "undo": _each(_undo)}
@@ -80,7 +79,7 @@ class DraftSource(Source):
 
     def columns(self) -> Mapping[str, Any]:
         return {
-            "e_type": Value("draft", output_field=CharField()),
+            "e_type": F("purpose"),
             "e_kind": F("kind"),
             "e_since": F("created_at"),
             "e_confidence": F("confidence"),

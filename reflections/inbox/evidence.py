@@ -60,7 +60,11 @@ def of_draft(actor: Actor, row: Candidate, query: str, bad: Bad) -> dict[str, An
             {"label": "Since", "when": row.created_at},
             {"label": "Scope", "text": row.scope.slug},
         ],
-        "question": f"Do these {len(shown['sources'])} episodes say this?",
+        "question": _asks(row, len(shown["sources"])),
+        "does": {
+            "approve": f"Approve and {shown['words']['does']}",
+            "edit": f"Approve this text and {shown['words']['does']}",
+        },
         "state": state_of(row.state, row.is_open, row.snoozed_until),
         "decider": shown["decided_by"] or "by itself",
         "refused": [form for act, form in bad.items() if act in ("approve", "dismiss")],
@@ -70,6 +74,12 @@ def of_draft(actor: Actor, row: Candidate, query: str, bad: Bad) -> dict[str, An
         "urls": urls_of("draft", row, query, ("approve", "edit", "dismiss", "snooze", "undo")),
         "history": history_of("candidate", row),
     }
+
+
+def _asks(row: Candidate, sources: int) -> str:
+    if row.is_summary:
+        return f"May this stand in for {sources} memories that are fading?"
+    return f"Do these {sources} episodes say this?"
 
 
 def of_dispute(actor: Actor, row: Dispute, query: str, bad: Bad) -> dict[str, Any]:

@@ -17,7 +17,15 @@ def sources_of(line: Mapping[str, Any]) -> list[str]:
 
 
 class Candidate(models.Model):
-    """A cluster of episodes and the one fact drafted from it, waiting for a person."""
+    """Some memories and the one fact drafted from them, waiting for a person.
+
+    A draft is of a cluster of episodes, which stay. A summary is of fading memories of a decaying scope, which it
+    replaces once it is approved.
+    """
+
+    class Purpose(models.TextChoices):
+        DRAFT = "draft", "Draft from episodes"
+        SUMMARY = "summary", "Summary of what is fading"
 
     class State(models.TextChoices):
         PENDING = "pending", "Pending"
@@ -27,6 +35,13 @@ class Candidate(models.Model):
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     scope = models.ForeignKey(Scope, on_delete=models.CASCADE, related_name="candidates")
+    purpose = models.CharField(
+        max_length=10,
+        choices=Purpose,
+        default=Purpose.DRAFT,
+        db_default=Purpose.DRAFT,
+        help_text="Whether its sources stay beside it, or are retired in its favour.",
+    )
     state = models.CharField(max_length=10, choices=State, default=State.PENDING)
     kind = models.CharField(max_length=16, default="fact")
     draft = models.TextField()
@@ -59,6 +74,7 @@ class Candidate(models.Model):
                 condition=Q(state__in=["pending", "snoozed", "approved", "dismissed"]), name="candidate_state_known"
             ),
             models.CheckConstraint(condition=Q(kind__in=["fact", "convention"]), name="candidate_kind_distillable"),
+            models.CheckConstraint(condition=Q(purpose__in=["draft", "summary"]), name="candidate_purpose_known"),
             models.CheckConstraint(
                 condition=Q(confidence__isnull=True) | Q(confidence__gte=0, confidence__lte=1),
                 name="candidate_confidence_in_unit",
@@ -93,13 +109,17 @@ class Candidate(models.Model):
         return f"{self.get_state_display()}: {self.draft[:80]}"
 
     @property
+    def is_summary(self) -> bool:
+        return self.purpose == self.Purpose.SUMMARY
+
+    @property
     def is_open(self) -> bool:
         """Waiting for a decision: pending, or snoozed until a date that has come."""
         return waiting.is_open(self.state, self.snoozed_until, waiting=self.State.PENDING)
 
 
 class CandidateMember(models.Model):
-    """An episode in a candidacy. Once a member, never again: the episode is unique here for all time."""
+    """A memory in a candidacy. Once a member, never again: a person is asked about it once, whatever for."""
 
     candidate = models.ForeignKey(Candidate, on_delete=models.CASCADE, related_name="members")
     memory = models.OneToOneField(Memory, on_delete=models.PROTECT, related_name="candidacy")

@@ -19,7 +19,9 @@ from memories.services.writing import writing
 from reflections import configuration
 from reflections.models import Candidate
 from reflections.models.candidates import sources_of
+from reflections.services.summary_sources import give_back, retire_sources
 from reflections.shared import shared_entities
+from reflections.summary import confidence_of
 from reflections.wording import already_decided, day
 
 KINDS: Final = ("fact", "convention")
@@ -39,8 +41,9 @@ def approve(
     """Write the draft, or the *content* a person made of it, as one memory derived from every source.
 
     *shown* is the SHA-256 of the draft on the screen: another text than that is not approved unseen.
-    The sources are not touched. Raises Forbidden, ValidationFailed, or Conflict when somebody decided already, a
-    sentence of an unedited draft rests on a source that is gone, or a live memory says exactly this.
+    The sources are not touched, but for those of a summary, which are retired in its favour. Raises Forbidden,
+    ValidationFailed, or Conflict when somebody decided already, a sentence of an unedited draft rests on a source that
+    is gone, or a live memory says exactly this.
     """
     with writing():
         row = _open_row(actor, candidate, version)
@@ -48,6 +51,8 @@ def approve(
             raise Conflict(already_decided(row))
         text, kind = _text(row, content), _kind(row, kind)
         memory = _written(actor, row, text, kind)
+        if row.is_summary:
+            retire_sources(actor=actor, candidate=row, memory=memory)
         row.memory, row.kind = memory, kind
         _decide(row, State.APPROVED, actor)
         record(
@@ -83,7 +88,8 @@ def snooze(*, actor: Actor, candidate: Candidate, version: int, until: datetime 
 
 
 def undo(*, actor: Actor, candidate: Candidate, version: int) -> Candidate:
-    """Back to pending. The memory an approval wrote is forgotten, restorable like any other.
+    """Back to pending. The memory an approval wrote is forgotten, restorable like any other; what it had replaced as a
+    summary is restored.
 
     Raises Conflict when there is nothing to undo, or when that memory was changed since.
     """
@@ -92,8 +98,8 @@ def undo(*, actor: Actor, candidate: Candidate, version: int) -> Candidate:
         if row.is_open:
             raise Conflict("There is nothing to undo: this draft is waiting for a decision.")
         undone = row.state
-        if row.memory_id:
-            _take_back(actor, row.memory_id)
+        if row.memory:
+            _take_back(actor, row, row.memory)
         _reopen(row)
         record(actor=actor, action="undo", subject=row, scope=row.scope, undone=undone)
     return row
@@ -200,7 +206,11 @@ def _written(actor: Actor, row: Candidate, text: str, kind: str) -> Memory:
         provenance=Provenance.AGENT,
         newest_source_at=max(source.created_at for source in sources),
     )
-    return _only_new(remembered)
+    memory = _only_new(remembered)
+    if row.is_summary:
+        memory.confidence = confidence_of(sources)
+        memory.save(update_fields=["confidence"])
+    return memory
 
 
 def _only_new(remembered: Remembered) -> Memory:
@@ -212,14 +222,16 @@ def _only_new(remembered: Remembered) -> Memory:
     return remembered.memory
 
 
-def _take_back(actor: Actor, memory_id: uuid.UUID) -> None:
-    memory = Memory.objects.select_for_update(of=("self",)).get(pk=memory_id)
+def _take_back(actor: Actor, row: Candidate, written: Memory) -> None:
+    memory = Memory.objects.select_for_update(of=("self",)).get(pk=written.pk)
     if memory.invalidated_at or memory.version != 1:
         change = "changed" if memory.state == "live" else memory.state.replace("invalidated", "forgotten")
         raise Conflict(
             f"The memory that this approval wrote was {change} since, so the approval stands. "
             "Open the memory to go on from there."
         )
+    if row.is_summary:
+        give_back(actor=actor, memory=memory)
     forget(actor=actor, memory=memory, reason="approval undone")
 
 

@@ -10,6 +10,7 @@ from mcp.shared.exceptions import MCPError
 
 from memories.access import actor_for_user
 from memories.api.shapes import MemoryWhole
+from memories.models import Scope
 from reflections.models import Dispute
 from reflections.services.rules import make_rule
 from tests.factories import make_memory, make_scope
@@ -65,6 +66,7 @@ def calls_for(scope, judge, folder):
     task = str(make_memory("Paint the gate.", scope=scope, kind="task").pk)
     rule = str(make_memory("Knot the rope.", scope=scope, kind="convention").pk)
     register(scope, make_tree(folder / "shop"))
+    Scope.objects.filter(pk=scope.pk).update(retention="decaying")
     place = {"repository": "shop", "path": "rank.py", "symbol": "relevance"}
     about_code = judge.told("remember", content="Ordered by relevance.", anchors=[place])["id"]
     judge.told("challenge", id=ids[3], reason="It opens at seven.")
@@ -86,6 +88,7 @@ def calls_for(scope, judge, folder):
         "resolve_conflict": {"id": str(dispute.pk), "version": dispute.version, "resolution": "uphold"},
         "scan_hygiene": {},
         "describe_scope": {},
+        "consolidate": {"scope": scope.slug},
         "promote_rule": {"id": rule},
         "alias": {"term": "gate", "alias": "falcon"},
         "export_metrics": {},

@@ -9,7 +9,8 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from memories.access import actor_for_user
-from memories.models import Memory, RecallActivity
+from memories.models import Memory, RecallActivity, RetentionPolicy, Scope
+from reflections import consolidation
 from reflections.models import StandingRule
 from reflections.services.rules import make_rule
 from tests.factories import make_memory, make_scope, make_user
@@ -20,6 +21,7 @@ TOOLS = {
     "remember", "recall", "get", "build_context", "link", "forget", "restore_memory", "close_loop", "challenge",
     "mark_used", "list_conflicts", "get_conflict", "resolve_conflict", "scan_hygiene", "describe_scope",
     "promote_rule", "export_metrics", "import_memory", "session_receipt", "reanchor", "alias",
+    "consolidate",
 }  # fmt: skip
 
 
@@ -37,7 +39,9 @@ def test_what_only_reads_says_so_and_what_retires_says_so(listed):
         "recall", "get", "build_context", "list_conflicts", "get_conflict", "describe_scope", "export_metrics",
         "session_receipt",
     }  # fmt: skip
-    assert {name for name, hint in hints.items() if hint.destructive_hint} == {"forget", "close_loop"}
+    assert {name for name, hint in hints.items() if hint.destructive_hint} == {
+        "forget", "close_loop", "consolidate",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
@@ -236,6 +240,28 @@ def test_a_scope_is_described(agent, scope):
     make_memory("A task.", scope=scope, kind="task")
     told = agent.told("describe_scope")
     assert (told["scope"], told["live"], told["open_loops"], told["writes_here"]) == ("home", 1, 1, True)
+
+
+def test_a_scope_that_decays_tells_how_it_stands_and_is_let_forget(agent, scope):
+    Scope.objects.filter(pk=scope.pk).update(retention="decaying")
+    RetentionPolicy.objects.create(scope=scope, threshold=2)
+    make_memory("Asked for.", scope=scope, access_count=3)
+    make_memory("Not asked for.", scope=scope, age_days=300)
+
+    before = agent.told("describe_scope")["retention"]
+    started = agent.told("consolidate")
+    consolidation.work_on(scope.pk, "agent", scope.owner_id)
+    after = agent.told("describe_scope")["retention"]
+
+    assert (before["all"], before["would_leave"], before["recalls"], before["last_cycle"]) == (2, 1, 3, None)
+    assert started["started"]
+    assert (after["all"], after["would_leave"], after["archived"]) == (1, 0, 1)
+    assert after["last_cycle"]
+
+
+def test_a_scope_that_ages_is_not_consolidated(agent, scope):
+    assert agent.told("describe_scope")["retention"] is None
+    assert "does not decay" in agent.refused("consolidate")
 
 
 def test_lines_are_imported_when_it_is_no_trial(agent):

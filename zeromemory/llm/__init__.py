@@ -36,12 +36,14 @@ from zeromemory.llm.errors import (
     SearchUnsupported,
 )
 from zeromemory.llm.searching import LookUp, Searched, search
+from zeromemory.llm.summarising import Disagreement, Summarise, Summary
 
 __all__ = [
     "Answer",
     "CheckWorldFact",
     "CloseLoop",
     "Contract",
+    "Disagreement",
     "Distil",
     "Distillate",
     "Episode",
@@ -65,6 +67,8 @@ __all__ = [
     "SearchUnsupported",
     "Searched",
     "Sentence",
+    "Summarise",
+    "Summary",
     "Usefulness",
     "UsefulnessVerdicts",
     "WorldFactVerdict",

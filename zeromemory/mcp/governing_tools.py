@@ -37,6 +37,7 @@ from zeromemory.lib.counting import counted
 from zeromemory.mcp import wording
 from zeromemory.mcp.calling import READS, WRITES, WRITES_ONCE, Said, tool
 from zeromemory.mcp.memory_tools import Id, Reason, Scope
+from zeromemory.mcp.retention_tools import retention_of
 from zeromemory.mcp.shapes import AliasTold, Imported, Metrics, Proposed, Receipt, ScopeTold, Written
 
 DISPUTES_A_PAGE = 20
@@ -128,6 +129,7 @@ def describe_scope(actor: Actor, scope: Scope = None) -> Said:
         "scope": names[chosen.pk] if chosen else None,
         "name": chosen.name if chosen else None,
         "policy": chosen.retention if chosen else None,
+        "retention": retention_of(chosen),
         "writes_here": chosen is not None and chosen.pk in actor.writable,
         "scopes": sorted(names.values()),
         "aliases": [{"term": one.term, "alias": one.alias} for one in aliases.standing(chosen)] if chosen else [],

@@ -15,7 +15,7 @@ from memories.api.shapes import MemoryWhole
 from memories.errors import NotFound
 from reflections.delivery import deliverable
 from zeromemory.lib.unseen import with_marks
-from zeromemory.mcp import governing_tools, memory_tools, prompts
+from zeromemory.mcp import governing_tools, memory_tools, prompts, retention_tools
 from zeromemory.mcp.calling import Server, acting, in_thread, refused_as, with_actor
 
 NAME: Final = "zero-memory"
@@ -37,6 +37,7 @@ def build() -> MCPServer:
     )
     memory_tools.register(server)
     governing_tools.register(server)
+    retention_tools.register(server)
     prompts.register(server)
     _register_resources(server)
     return server

@@ -53,9 +53,32 @@ class AliasTold(Pair):
     retired: bool
 
 
+class Retention(BaseModel):
+    """How a decaying scope stands. ``last_cycle`` is null where it never had one: then nothing has lost weight yet."""
+
+    all: int
+    tombstones: int
+    archived: int
+    average_weight: float | None
+    recalls: int
+    half_life_hours: float
+    threshold: int
+    last_cycle: datetime | None
+    would_leave: int
+
+
+class Started(BaseModel):
+    """``started`` is false where the cycle was dropped; ``message`` says why."""
+
+    scope: str
+    started: bool
+    message: str
+
+
 class ScopeTold(BaseModel):
     """``scopes`` names all that can be read, ``writable`` those that can be written to; ``writes_here`` says whether
-    this one can. Of several scopes together ``scope``, ``name`` and ``policy`` are null."""
+    this one can. Of several scopes together ``scope``, ``name`` and ``policy`` are null, and ``retention`` of all but
+    a scope that decays."""
 
     scope: str | None
     name: str | None
@@ -67,6 +90,7 @@ class ScopeTold(BaseModel):
     waiting_disputes: int
     rules_delivered: int
     aliases: list[Pair]
+    retention: Retention | None
     scopes: list[str]
     writable: list[str]
 
