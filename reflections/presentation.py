@@ -277,6 +277,10 @@ def nothing_drafted(run: Run) -> str:
     return why_none(summed(run.looked.values()), cluster_rule().min_members) if run.looked else ""
 
 
+def counted_memories(number: int) -> str:
+    return f"{number:,} {'memory' if number == 1 else 'memories'}"
+
+
 def spoken_total(tab: str, total: int) -> str:
     """What a list announces."""
     if tab == "pending":

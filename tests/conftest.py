@@ -49,6 +49,7 @@ LONG = (
     "acceptance/test_killed_in_a_step.py",
     "acceptance/test_killed_in_an_import.py",
     "acceptance/test_start_database.py",
+    "acceptance/test_worker_in_a_cycle.py",
     "api/test_fuzz_deep.py",
     "browser/test_evaluation.py",
     "insights/test_evaluation_page.py",
@@ -59,6 +60,7 @@ LONG = (
     "memories/test_recall_at_scale.py",
     "memories/test_reembedding.py",
     "reflections/test_a_season_of_use.py",
+    "reflections/test_consolidation_at_once.py",
     "reflections/test_killed_with_a_model.py",
 )
 

@@ -34,7 +34,7 @@ from reflections.inbox.wording import (
     will,
 )
 from reflections.models import Candidate, Dispute
-from reflections.presentation import row_of
+from reflections.presentation import counted_memories, row_of
 from reflections.suspects import in_words
 from reflections.wording import day
 
@@ -78,7 +78,7 @@ def of_draft(actor: Actor, row: Candidate, query: str, bad: Bad) -> dict[str, An
 
 def _asks(row: Candidate, sources: int) -> str:
     if row.is_summary:
-        return f"May this stand in for {sources} memories that are fading?"
+        return f"May this stand in for {counted_memories(sources)} that {'is' if sources == 1 else 'are'} fading?"
     return f"Do these {sources} episodes say this?"
 
 

@@ -204,13 +204,10 @@ def _written(actor: Actor, row: Candidate, text: str, kind: str) -> Memory:
         source=f"reflection:{row.pk}",
         author_kind=AuthorKind.DISTILLED,
         provenance=Provenance.AGENT,
+        confidence=confidence_of(sources) if row.is_summary else "",
         newest_source_at=max(source.created_at for source in sources),
     )
-    memory = _only_new(remembered)
-    if row.is_summary:
-        memory.confidence = confidence_of(sources)
-        memory.save(update_fields=["confidence"])
-    return memory
+    return _only_new(remembered)
 
 
 def _only_new(remembered: Remembered) -> Memory:

@@ -21,7 +21,7 @@ from memories.services.validation import MOST_ENTITIES
 from memories.services.writing import locked, writing
 from reflections.fading import FEWEST, JOB, fading, waiting_summaries, was_made_lately
 from reflections.models import Candidate, CandidateMember
-from reflections.presentation import counted
+from reflections.presentation import counted, counted_memories
 from reflections.services.asking import ask, is_model_configured
 from reflections.services.disputes import open_pair
 from reflections.services.disputes.opening import label_of
@@ -150,7 +150,7 @@ def _propose(cycle: RetentionCycle, found: Summed) -> int:
             _proposed(cycle, found)
     except IntegrityError:  # another run claimed one of them for a draft at this moment
         return _noted(cycle, "No summary: what it was to stand for went into another draft meanwhile.")
-    return _noted(cycle, f"A summary of {len(found.consumed):,} fading memories waits in the inbox.")
+    return _noted(cycle, f"A summary of {counted_memories(len(found.consumed))} waits in the inbox.")
 
 
 def _proposed(cycle: RetentionCycle, found: Summed) -> None:
@@ -172,4 +172,6 @@ def _proposed(cycle: RetentionCycle, found: Summed) -> None:
 
 def _rationale(found: Summed) -> str:
     how = "" if found.model else " It quotes each of them, because no model is configured."
-    return f"Summary of {len(found.consumed):,} memories that are fading: hardly anybody asks for them any more.{how}"
+    return (
+        f"Summary of what is fading, {counted_memories(len(found.consumed))}: hardly anybody asks for it any more.{how}"
+    )

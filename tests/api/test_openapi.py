@@ -41,6 +41,8 @@ CALLS = {
     "/api/v1/insights/recall",
     "/api/v1/reflections",
     "/api/v1/rules",
+    "/api/v1/scopes/{scope}/consolidate",
+    "/api/v1/scopes/{scope}/retention",
     "/api/v1/config",
     "/api/v1/scopes/{scope}/aliases",
     "/api/v1/scopes/{scope}/aliases/{alias_id}/retire",

@@ -1,6 +1,6 @@
 """``make bench``: recall beside its floor, the product under load, ingest beside the embedder, the hygiene cycle,
-the roll-up of reports of use, the code behind memories, the start to the first list of tools, and the tokens that a
-recall spares a prompt.
+the roll-up of reports of use, the cycle of a decaying scope, the code behind memories, the start to the first list of
+tools, and the tokens that a recall spares a prompt.
 
 ``make bench-peers``: other memory stores beside the product, on a retrieval set.
 Everything lies in a folder ``bench`` of the data folder, and in databases of its own.
@@ -18,7 +18,7 @@ from zeromemory import embedded
 from zeromemory.lib.folders import data_folder
 
 DEFAULT_ROWS = "10000,100000"
-PARTS = ("recall", "ingest", "hygiene", "reinforcement", "code", "start", "tokens")
+PARTS = ("recall", "ingest", "hygiene", "reinforcement", "retention", "code", "start", "tokens")
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -35,6 +35,18 @@ def opened(name: str) -> Iterator[Any]:
         ContentType.objects.clear_cache()
 
 
+@contextmanager
+def joined(name: str) -> Iterator[None]:
+    """The same for another thread, while the database is open."""
+    owners = connections[DEFAULT_DB_ALIAS]
+    ours = connections[DEFAULT_DB_ALIAS] = _connection_to(name)
+    try:
+        yield
+    finally:
+        ours.close()
+        connections[DEFAULT_DB_ALIAS] = owners
+
+
 def contents(name: str) -> str:
     """What ``describe`` said the database holds; empty where it is missing or half made."""
     return (_comment(connections[DEFAULT_DB_ALIAS], name) or MARK).removeprefix(MARK)

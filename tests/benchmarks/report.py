@@ -13,6 +13,7 @@ from tests.benchmarks.hygiene import Cycle
 from tests.benchmarks.ingest import Ingest
 from tests.benchmarks.recall import Beside, Load, Times
 from tests.benchmarks.reinforcement import Rollup
+from tests.benchmarks.retention import Forgetting
 
 LARGEST_TO_AIM_AT = 20_000
 type Row = tuple[str, str, str, str]
@@ -43,6 +44,7 @@ def markdown(
     rolled: Rollup | None = None,
     code: Code | None = None,
     started: ColdStart | None = None,
+    forgetting: Forgetting | None = None,
 ) -> str:
     rows: list[Row] = [("measured", "memories", "figure", "aim"), ("---", "---:", "---:", "---")]
     for size, (beside, load) in recalls.items():
@@ -51,6 +53,7 @@ def markdown(
     rows += _ingest(ingest) if ingest else []
     rows += _hygiene(cycles)
     rows += _rolled(rolled) if rolled else []
+    rows += _forgetting(forgetting) if forgetting else []
     rows += _code(code) if code else []
     rows += _started(started) if started else []
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
@@ -111,6 +114,17 @@ def _rolled(rolled: Rollup) -> Iterator[Row]:
     yield "roll-up, nothing has changed", size, f"{rolled.unchanged:.1f} s", ""
     yield "roll-up, a tenth of the rows differs", size, f"{rolled.tenth:.1f} s", ""
     yield "one report, with the row of its memory", size, f"{rolled.report_ms:.1f} ms", ""
+
+
+def _forgetting(found: Forgetting) -> Iterator[Row]:
+    size, gone = f"{found.memories:,}", f"{found.leaving:,}"
+    yield f"**cycle of a decaying scope**: all weights fall, {gone} archived", size, f"{found.archived:.1f} s", ""
+    yield "a cycle right after it", size, f"{found.again:.1f} s", ""
+    yield f"cycle: all weights fall, {gone} deleted", size, f"{found.deleted:.1f} s", ""
+    yield f"cycle beside a writer and a reader, {gone} archived", size, f"{found.busy:.1f} s", ""
+    for what, answers in (("no cycle", found.alone), ("a cycle", found.beside)):
+        yield f"a write beside {what}, p50 / p95", size, _both(answers.writes), ""
+        yield f"a recall beside {what}, p50 / p95", size, _both(answers.recalls), ""
 
 
 def _code(code: Code) -> Iterator[Row]:

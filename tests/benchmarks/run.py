@@ -7,7 +7,19 @@ from typing import Final
 
 import psycopg
 
-from tests.benchmarks import code, cold_start, corpus, hygiene, ingest, product, recall, reinforcement, report, tokens
+from tests.benchmarks import (
+    code,
+    cold_start,
+    corpus,
+    hygiene,
+    ingest,
+    product,
+    recall,
+    reinforcement,
+    report,
+    retention,
+    tokens,
+)
 from tests.benchmarks.corpus import LARGE, Corpus, Tell
 from tests.benchmarks.floor import Floor
 from tests.benchmarks.recall import Beside, Load
@@ -30,6 +42,7 @@ def run(
     sizes: Sequence[int] = hygiene.SIZES,
     signals: tuple[int, int] = reinforcement.SIZE,
     tree: tuple[int, int] = code.SIZE,
+    scope: tuple[int, int] = retention.SIZE,
 ) -> None:
     embedder = get_embedder()
     if embedder is None:
@@ -45,11 +58,12 @@ def run(
     ingested = _ingest(embedder, folder, seed, tell) if "ingest" in parts else None
     cycles = [hygiene.measure(size, embedder, folder / "vectors", tell) for size in sizes] if "hygiene" in parts else []
     rolled = reinforcement.measure(*signals, tell) if "reinforcement" in parts else None
+    forgetting = retention.measure(*scope, tell) if "retention" in parts else None
     behind = code.measure(*tree, folder, tell) if "code" in parts else None
     counted = tokens.measure(tell) if "tokens" in parts else []
     print(f"\nBegan {began}; load at the end {report.here().load:.1f}.\n")
     if set(parts) != {"tokens"}:  # which are no times, and have a table of their own
-        print(report.markdown(recalls, ingested, cycles, rolled, behind, started))
+        print(report.markdown(recalls, ingested, cycles, rolled, behind, started, forgetting))
     if counted:
         print(f"\n{tokens.table(counted)}")
     if rolled:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from django.db import connection
 
-from tests.benchmarks import code, cold_start, corpus, databases, ingest, recall, report
+from tests.benchmarks import code, cold_start, corpus, databases, ingest, recall, report, retention
 from tests.benchmarks import run as benchmarks
 from tests.benchmarks.corpus import base_vectors
 from tests.benchmarks.databases import ForeignDatabaseError
@@ -56,6 +56,18 @@ def test_the_roll_up_is_measured_with_its_plan(small, tmp_path, capsys):
     assert "Execution Time: " in table
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM pg_database WHERE datname LIKE %s", ["%\\_bench\\_reinforcement%"])
+        assert cursor.fetchone()[0] == 0
+
+
+def test_a_cycle_that_forgets_is_measured_beside_writes_and_recalls(small, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(retention, "ALONE_SECONDS", 1.0)
+    benchmarks.run(rows=[], parts=("retention",), folder=tmp_path, tell=lambda _: None, scope=(400, 100))
+    table = capsys.readouterr().out
+    assert "| **cycle of a decaying scope**: all weights fall, 100 archived | 400 | " in table
+    assert "| cycle: all weights fall, 100 deleted | 400 | " in table
+    assert "| a recall beside a cycle, p50 / p95 | 400 | " in table
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_database WHERE datname LIKE %s", ["%\\_bench\\_retention%"])
         assert cursor.fetchone()[0] == 0
 
 

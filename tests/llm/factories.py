@@ -13,6 +13,7 @@ from zeromemory.llm import (
     JudgeUsefulness,
     KindAudit,
     MemoryShown,
+    Summarise,
 )
 
 AT = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
@@ -52,6 +53,10 @@ def loop(*evidence: MemoryShown) -> CloseLoop:
 
 def audit(**given: Any) -> KindAudit:
     return KindAudit(memory=memory(**given), kinds=KINDS)
+
+
+def summarise(*memories: MemoryShown) -> Summarise:
+    return Summarise(memories=memories or (memory("m1"), memory("m2", "The mail server restarts on Monday.")))
 
 
 def world_fact(*findings: Finding) -> CheckWorldFact:

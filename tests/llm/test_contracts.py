@@ -6,13 +6,27 @@ from datetime import datetime, timedelta, timezone
 import pytest
 from pydantic import ValidationError
 
-from tests.llm.factories import AT, audit, distil, episode, finding, loop, memory, pair, usefulness, world_fact
+from tests.llm.factories import (
+    AT,
+    audit,
+    distil,
+    episode,
+    finding,
+    loop,
+    memory,
+    pair,
+    summarise,
+    usefulness,
+    world_fact,
+)
 from zeromemory.llm import (
     CloseLoop,
+    Disagreement,
     Distillate,
     KindVerdict,
     LoopVerdict,
     Sentence,
+    Summary,
     Usefulness,
     UsefulnessVerdicts,
     WorldFactVerdict,
@@ -21,7 +35,8 @@ from zeromemory.llm.contract import LONGEST_TEXT, Contract, UnusableAnswer
 from zeromemory.llm.fencing import Fence
 
 QUESTIONS = {
-    type(question).__name__: question for question in (distil(), pair(), usefulness(), loop(), audit(), world_fact())
+    type(question).__name__: question
+    for question in (distil(), pair(), usefulness(), loop(), audit(), world_fact(), summarise())
 }
 FENCE = Fence("0123456789abcdef")
 
@@ -42,6 +57,25 @@ def distillate(**given: object) -> Distillate:
 
 def verdict(identity: str, **given: object) -> Usefulness:
     return Usefulness(**{"id": identity, "useful": True, "relevant": True, "misled": False, "confidence": 0.8} | given)
+
+
+# Summarise ------------------------------------------------------------------------------------
+
+
+def summary(*consumed: str, contradictions: tuple[Disagreement, ...] = ()) -> Summary:
+    return Summary(summary=" Exports and mail run weekly.\n", consumed=consumed, contradictions=contradictions)
+
+
+def test_what_a_summary_stands_for_was_shown_and_counts_once():
+    kept = summarise().accepted(summary("m2", "m9", "m1", "m2"), FENCE)
+    assert (kept.summary, kept.consumed) == ("Exports and mail run weekly.", ("m2", "m1"))
+
+
+def test_a_pair_that_contradicts_is_of_two_that_were_shown_and_counts_once():
+    ends = [("m1", "m2"), ("m2", "m1"), ("m1", "m1"), ("m1", "m9")]
+    pairs = tuple(Disagreement(a=a, b=b, rationale="Two days.") for a, b in ends)
+    kept = summarise().accepted(summary(contradictions=pairs), FENCE).contradictions
+    assert [{pair.a, pair.b} for pair in kept] == [{"m1", "m2"}]
 
 
 # Distil ---------------------------------------------------------------------------------------
@@ -211,7 +245,9 @@ def test_instructions_and_questions_hold_no_date(question: Contract):
     assert [found[0] for found in date.finditer(written) if found[0] != "may"] == []
 
 
-@pytest.mark.parametrize("name", ["Distil", "JudgePair", "JudgeUsefulness", "CloseLoop", "KindAudit", "CheckWorldFact"])
+@pytest.mark.parametrize(
+    "name", ["Distil", "JudgePair", "JudgeUsefulness", "CloseLoop", "KindAudit", "CheckWorldFact", "Summarise"]
+)
 def test_prompts_carry_capture_times_with_their_zone(name):
     question = QUESTIONS[name]
     assert "captured: 2026-03-02T09:30:00+00:00" in question.prompt(question.fence())

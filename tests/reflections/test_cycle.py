@@ -42,13 +42,13 @@ def report(run):
 
 
 NEXT = ["stale_sweep", "code_changes", "rule_candidates"]
-ALWAYS = ["reinforcement_rollup", "stale_suspects", "entity_merge"]  # the last ones, none of which knows a model
+ALWAYS = ["reinforcement_rollup", "stale_suspects", "entity_merge"]  # none of which knows a model
 
 
 @pytest.mark.parametrize(
     ("model", "steps"),
     [
-        ("", ["pair_scan", *NEXT, "reflection", *ALWAYS]),
+        ("", ["pair_scan", *NEXT, "reflection", *ALWAYS, "retention"]),
         ("openai:tiny", [*NEXT, *ALWAYS]),
     ],
 )

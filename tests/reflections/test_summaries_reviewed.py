@@ -42,7 +42,7 @@ def test_without_a_model_the_draft_quotes_and_nothing_is_retired() -> None:
     quoted = {memory.content for memory in draft.episodes.all()}
     assert quoted
     assert set(draft.draft.splitlines()) == quoted <= {memory.content for memory in weak}
-    assert done.note == f"A summary of {len(quoted)} fading memories waits in the inbox."
+    assert done.note == f"A summary of {len(quoted)} memories waits in the inbox."
     assert states(weak) == ["live"] * 3
 
 
@@ -64,9 +64,9 @@ def test_what_the_model_writes_waits_with_exactly_what_it_consumed(model_server:
 
     draft = waiting_in(scope)
     assert (draft.draft, draft.origin) == (SUMMARY, "openai:scripted-model")
-    assert draft.rationale == "Summary of 2 memories that are fading: hardly anybody asks for them any more."
+    assert draft.rationale == "Summary of what is fading, 2 memories: hardly anybody asks for it any more."
     assert [member.memory for member in draft.members.all()] == [weak[0], weak[2]]
-    assert done.note == "A summary of 2 fading memories waits in the inbox."
+    assert done.note == "A summary of 2 memories waits in the inbox."
     assert states(weak) == ["live"] * 3
 
 
@@ -250,7 +250,7 @@ def test_the_inbox_says_what_it_is_and_what_an_approval_does(client: Client, mod
 
     assert "May this stand in for 2 memories that are fading?" in page
     assert "Approve and retire its sources in its favour" in page
-    assert "Summary of 2 memories that are fading" in page
+    assert "Summary of what is fading, 2 memories" in page
 
 
 def test_an_approval_in_the_inbox_says_what_became_of_the_sources(client: Client, model_server: ModelServer) -> None:
