@@ -9,6 +9,7 @@ from django.db import OperationalError
 
 from memories.access import Actor
 from memories.errors import ValidationFailed, ZeroMemoryError
+from memories.read_only import is_read_only
 from memories.recall import USUAL_RESULTS, Recall, Result, recall
 from memories.regrets import is_sampled
 from memories.retention import at_least
@@ -29,7 +30,7 @@ def recall_for_agent(*, actor: Actor, query: str, k: int | None = None, session:
         note_recall(actor=actor, query=query, k=k or USUAL_RESULTS, session=session, answered=failed)
         raise
     line = note_recall(actor=actor, query=query, k=found.k, session=session, answered=_answered(found))
-    if found.archives and not asked.get("as_of") and is_sampled(line):
+    if found.archives and not asked.get("as_of") and is_sampled(line) and not is_read_only():
         _compare_with_archive(found, query, asked)
     return found
 

@@ -32,6 +32,10 @@ class Forbidden(ZeroMemoryError):
     code, status = "forbidden", 403
 
 
+class ReadOnly(ZeroMemoryError):
+    code, status = "read_only", 403
+
+
 class NotFound(ZeroMemoryError):
     code, status = "not_found", 404
 

@@ -1,13 +1,17 @@
 from collections.abc import Callable
 from zoneinfo import ZoneInfo
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 
-from memories.errors import ZeroMemoryError
+from memories.errors import ReadOnly, ZeroMemoryError
 from memories.moments import time_zones
+from memories.read_only import REFUSED, as_read_only, is_read_only
+
+_SAFE = ("GET", "HEAD", "OPTIONS")
+_READING = ("/api/v1/recall", "/api/v1/briefing")  # asked by POST, for the length of a question
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
@@ -68,6 +72,7 @@ class KnownErrorsMiddleware:
         return page
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        error = as_read_only(error) or error
         if not isinstance(error, ZeroMemoryError):
             return None
         return self._page(request, error.status, error.message)
@@ -76,3 +81,21 @@ class KnownErrorsMiddleware:
     def _page(request: HttpRequest, status: int, message: str) -> HttpResponse:
         page = {403: "403.html", 404: "404.html"}.get(status, "400.html")
         return render(request, page, {"message": message}, status=status)
+
+
+class ReadOnlyMiddleware:
+    """Of a store that is only read: every address that changes something refuses, whether or not it exists."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if not is_read_only() or request.method in _SAFE or self._may_pass(request.path):
+            return self.get_response(request)
+        if request.path.startswith("/api/"):
+            return JsonResponse({"code": ReadOnly.code, "message": REFUSED}, status=ReadOnly.status)
+        return render(request, "403.html", {"message": REFUSED}, status=ReadOnly.status)
+
+    @staticmethod
+    def _may_pass(path: str) -> bool:
+        return path in _READING or path in (reverse("sign_in"), reverse("sign_out"))

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import RequestDataTooBig
-from django.db import OperationalError
+from django.db import InternalError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import URLPattern
 from ninja import NinjaAPI, Router
@@ -28,6 +28,7 @@ from memories.api.signals import router as signals_router
 from memories.api.transfer import router as transfer_router
 from memories.errors import NotFound, ValidationFailed, ZeroMemoryError
 from memories.guard import masked
+from memories.read_only import as_read_only
 from memories.services import tokens
 from reflections.api import router as reflections_router
 from zeromemory.lib import strict_json
@@ -129,6 +130,12 @@ def _http(request: HttpRequest, error: HttpError) -> HttpResponse:
         return _known(request, error.__cause__)
     code = {401: "unauthorized", 403: "forbidden", 404: "not_found"}.get(error.status_code, "validation_failed")
     return _error(request, error.status_code, code, f"{error.message.rstrip('.')}.")
+
+
+@api.exception_handler(InternalError)
+def _kept_from_writing(request: HttpRequest, error: InternalError) -> HttpResponse:
+    known = as_read_only(error)
+    return _known(request, known) if known else _unexpected(request, error)
 
 
 @api.exception_handler(OperationalError)

@@ -17,8 +17,18 @@ from zeromemory.lib import broker_files, heartbeat
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "zeromemory.settings")
 
 
+HEARTBEAT = "zeromemory.heartbeat"  # it is a file
+
+
 class Doorbell(DjangoTask):
     """A task whose loss costs time and never work: a broker that cannot be reached does not fail the request."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if settings.READ_ONLY and self.name != HEARTBEAT:
+            from memories.read_only import refuse_writes
+
+            refuse_writes()
+        return super().__call__(*args, **kwargs)
 
     def delay_on_commit(self, *args: Any, **kwargs: Any) -> None:
         # robust: Django logs the error and goes on; the periodic sweep finds the row
@@ -66,13 +76,16 @@ def _each(task: str, seconds: int) -> dict[str, Any]:
 
 # Everything that happens by the clock.
 app.conf.beat_schedule = {
-    "heartbeat": _each("zeromemory.heartbeat", heartbeat.EVERY_SECONDS),
+    "heartbeat": _each(HEARTBEAT, heartbeat.EVERY_SECONDS),
     "embed what is still waiting": _each("memories.tasks.embed_pending", 60),
     "pick up imports that wait": _each("memories.tasks.sweep_imports", 20),
     "forget old activity": _each("memories.tasks.forget_activity", 3600),
     "make the tables of coming months": _each("memories.tasks.make_months", 3600),
     "pick up what hygiene left waiting": _each("reflections.tasks.sweep", 20),
 }
+
+if settings.READ_ONLY:
+    app.conf.beat_schedule = {"heartbeat": app.conf.beat_schedule["heartbeat"]}
 
 
 def ring_all() -> None:

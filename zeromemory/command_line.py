@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Final
 
+READ: Final = {
+    "anchors", "backup", "check", "doctor", "export_memories", "help", "mcp_stdio", "reference", "up", "--help",
+    "-h", "version", "--version",
+}  # fmt: skip  # commands that leave the database as it is; "up" then looks at it alone
 ANSWERS_WITH_1: Final = {"anchors"}  # commands that say something by 1, so trouble is 2
 
 
@@ -26,6 +31,7 @@ def main() -> None:
         # A restore that is refused has asked for nothing to be kept.
         with as_before(data_folder()) if sys.argv[1:2] == ["restore"] else nullcontext():
             _read_settings(embedded.is_needed_for(sys.argv))
+            _refuse_writes(sys.argv)
             with embedded.database_for(sys.argv):
                 try:
                     execute_from_command_line(sys.argv)
@@ -34,6 +40,25 @@ def main() -> None:
     except (ImproperlyConfigured, embedded.EmbeddedPostgresError) as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(2 if ANSWERS_WITH_1.intersection(sys.argv[1:2]) else 1)
+
+
+def _refuse_writes(argv: Sequence[str]) -> None:
+    """Of a store that is only read: ImproperlyConfigured for a command that may write, and where it is missing."""
+    from django.conf import settings
+    from django.core.exceptions import ImproperlyConfigured
+
+    from zeromemory import embedded
+
+    if not settings.READ_ONLY:
+        return
+    if (command := argv[1] if len(argv) > 1 else "help") not in READ:
+        from memories.read_only import REFUSED
+
+        raise ImproperlyConfigured(f"read_only: {command} may write. {REFUSED}")
+    if embedded.is_needed_for(argv) and not (embedded.folder() / "PG_VERSION").exists():
+        raise ImproperlyConfigured(
+            f"ZEROMEMORY_READ_ONLY: there is no store in {embedded.folder()} to read, and none was made."
+        )
 
 
 def _close_connections() -> None:

@@ -54,6 +54,7 @@ def _one_of(name: str, default: str, *choices: str) -> str:
 # Data folder and secret key ------------------------------------------------------------------
 
 DATA_FOLDER = data_folder()
+READ_ONLY = _switch("ZEROMEMORY_READ_ONLY")
 SHORTEST_KEY = 32  # characters
 
 
@@ -65,6 +66,8 @@ def _secret_key() -> str:
         )
     if given:
         return given
+    if READ_ONLY and not (DATA_FOLDER / "secret_key").exists():
+        raise _refuse("ZEROMEMORY_READ_ONLY", f"there is no store in {DATA_FOLDER} to read, and none was made.")
     try:
         make_data_folder(DATA_FOLDER)
         return _kept_secret_key()
@@ -173,6 +176,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "memories.middleware.KnownErrorsMiddleware",
+    "memories.middleware.ReadOnlyMiddleware",
     "memories.middleware.ChoosePasswordMiddleware",
     "memories.middleware.TimeZoneMiddleware",
     "axes.middleware.AxesMiddleware",
@@ -213,9 +217,16 @@ def _database() -> dict[str, Any]:
         "PASSWORD": address.password,
         "HOST": address.host,
         "PORT": address.port,
-        "OPTIONS": {"connect_timeout": 5} | address.options | {"pool": pool},
+        "OPTIONS": {"connect_timeout": 5} | _reading(address.options) | {"pool": pool},
         "CONN_HEALTH_CHECKS": True,
     }
+
+
+def _reading(options: dict[str, Any]) -> dict[str, Any]:
+    """With READ_ONLY the database itself refuses what no door has refused."""
+    if not READ_ONLY:
+        return options
+    return options | {"options": f"{options.get('options', '')} -c default_transaction_read_only=on".strip()}
 
 
 DATABASES = {"default": _database()}
@@ -235,6 +246,10 @@ LOGIN_URL = "sign_in"
 LOGIN_REDIRECT_URL = "today"
 LOGOUT_REDIRECT_URL = "sign_in"
 AXES_VERBOSE = False
+if READ_ONLY:  # whoever signs in leaves no row
+    AXES_HANDLER = "axes.handlers.cache.AxesCacheHandler"
+    SESSION_ENGINE = "django.contrib.sessions.backends.signed_cookies"
+    SILENCED_SYSTEM_CHECKS = ["axes.W001"]  # of a cache in memory, which one web process has for itself
 AXES_FAILURE_LIMIT = 10
 AXES_COOLOFF_TIME = 0.25  # hours
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]

@@ -15,6 +15,7 @@ from memories.guard import masked
 from memories.models import RecallActivity, Scope, Surfacing
 from memories.models.activity import QUERY_KEPT, SAID_KEPT
 from memories.models.memory import new_id
+from memories.read_only import is_read_only
 from memories.sql import load
 from memories.words import UNSTORABLE
 
@@ -65,6 +66,8 @@ def note_recall(
     """One line in the log, and one more access of each memory at this moment. Never fails and never waits: of two
     accesses at the very same moment one may stand for both. The id of the line, which a failure leaves unwritten."""
     line_id = new_id()
+    if is_read_only():
+        return line_id
     line: dict[str, Any] = {
         "id": line_id,
         "sort": sort,

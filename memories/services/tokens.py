@@ -17,6 +17,7 @@ from memories.access import Actor, Roles, actor_for_token
 from memories.errors import NotFound, ValidationFailed
 from memories.guard import refuse_secrets
 from memories.models import Scope, Token, User
+from memories.read_only import is_read_only
 from memories.services import audit
 from memories.sql import load
 from zeromemory.lib.partial import partial
@@ -123,7 +124,8 @@ def authenticate(secret: str, *, at: str = "") -> tuple[Token, Roles] | None:
         return None
     token = partial(Token, known)
     token.user = partial(User, {"id": token.user_id, "username": known["username"], "is_active": True})
-    if token.last_used_at is None or now - token.last_used_at >= USE_NOTED_EVERY:
+    is_due = token.last_used_at is None or now - token.last_used_at >= USE_NOTED_EVERY
+    if is_due and not is_read_only():
         Token.objects.filter(pk=token.pk).update(last_used_at=now)
     return token, {int(scope): role for scope, role in json.loads(known["roles"]).items()}
 

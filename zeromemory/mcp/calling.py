@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final
 import anyio
 import anyio.to_thread
 from django.conf import settings
-from django.db import OperationalError, close_old_connections
+from django.db import InternalError, OperationalError, close_old_connections
 from mcp.server import MCPServer, ServerRequestContext
 from mcp.server.context import CallNext
 from mcp.server.mcpserver import Context
@@ -24,6 +24,7 @@ from pydantic import BaseModel, ValidationError
 
 from memories.access import Actor
 from memories.errors import NotFound, ValidationFailed, ZeroMemoryError
+from memories.read_only import as_read_only, refuse_writes
 
 logger = logging.getLogger(__name__)
 BUSY: Final = "The database is busy or unreachable. Try again in a moment."
@@ -106,7 +107,7 @@ def tool(server: MCPServer, *, title: str, gives: type[BaseModel], manners: Mann
     """Register a function of an actor and arguments that returns ``Said``; unknown arguments are refused."""
 
     def register(work: Callable[..., Said]) -> Callable[..., Said]:
-        called = _as_tool(work, gives)
+        called = _as_tool(work, gives, manners)
         server.add_tool(
             called, name=work.__name__, title=title, description=inspect.getdoc(work), annotations=manners.annotations
         )
@@ -116,10 +117,12 @@ def tool(server: MCPServer, *, title: str, gives: type[BaseModel], manners: Mann
     return register
 
 
-def _as_tool(work: Callable[..., Said], gives: type[BaseModel]) -> Callable[..., Any]:
+def _as_tool(work: Callable[..., Said], gives: type[BaseModel], manners: Manners) -> Callable[..., Any]:
     async def called(**arguments: Any) -> CallToolResult:
         try:
             with refused_as(Refused):
+                if manners.writes:
+                    refuse_writes()
                 said = await in_thread(lambda: work(acting(), **arguments))
         except Refused as refusal:  # not as the SDK's ToolError, which puts words of its own before the code
             return _refusal(str(refusal))
@@ -208,6 +211,10 @@ def refused_as(refusal: type[Exception]) -> Iterator[None]:
         yield
     except ZeroMemoryError as error:
         raise refusal(told(error)) from error
+    except InternalError as error:
+        if known := as_read_only(error):
+            raise refusal(told(known)) from error
+        raise
     except OperationalError as error:
         raise refusal(f"unavailable: {BUSY}") from error
 

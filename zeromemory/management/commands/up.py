@@ -75,6 +75,9 @@ class Command(BaseCommand):
         database.require(facts)
         where = "embedded" if os.environ.get("ZEROMEMORY_EMBEDDED") else settings.DATABASES["default"]["HOST"]
         self._step("database", f"PostgreSQL {facts.readable_version} with pgvector {facts.vector} ({where})")
+        if settings.READ_ONLY:
+            self._look_only()
+            return None
         applied = database.migrate()
         self._step("tables", f"{counted(applied, 'migration')} applied" if applied else "up to date")
         self._step("files", "collected" if launch.collect_static() else "up to date")
@@ -83,6 +86,14 @@ class Command(BaseCommand):
         if self.with_demo:
             self.load_demo()
         return people.owner_without_password()
+
+    def _look_only(self) -> None:
+        if missing := database.unapplied():
+            raise database.UnusableDatabaseError(
+                f"ZEROMEMORY_READ_ONLY: the tables lack {counted(len(missing), 'migration')}. Start once without it."
+            )
+        self._step("files", "collected" if launch.collect_static() else "up to date")
+        self._step("writes", "refused: the store is opened for reading only")
 
     def load_demo(self) -> None:
         """``demo`` loads its corpus here; ``up`` leaves that to a button on the empty first page."""
