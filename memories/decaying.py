@@ -9,12 +9,13 @@ from typing import Any, Final
 
 from django.db.models import Avg, Count, ExpressionWrapper, F, FloatField, Func, Q, Sum, Value
 from django.db.models.expressions import Combinable
-from django.db.models.functions import Least, Power
+from django.db.models.functions import Coalesce, Least, NullIf, Power
+from django.db.models.lookups import LessThan
 
 from memories.models import Memory, Regret, RetentionCycle, Scope
 from memories.protection import PROTECTED_KINDS, PROVISIONAL
 from memories.querysets import MemoryQuerySet
-from memories.retention import MOST_HALF_LIVES, RetentionRule
+from memories.retention import FLOOR, HALF_LIFE_HOURS, MOST_HALF_LIVES, RetentionRule, hours_kept, in_hours, weight
 
 TOMBSTONE: Final = Q(invalidated_at__isnull=False)
 PROTECTED: Final = Q(kind__in=PROTECTED_KINDS, provenance__gt=PROVISIONAL)
@@ -45,9 +46,23 @@ def hours_since_access(now: datetime) -> Func:
 
 def weight_at(rule: RetentionRule, now: datetime) -> Combinable:
     """``memories.retention.weight`` for every row at once; a pinned memory keeps what it has."""
-    half_lives = Least(hours_since_access(now) / Value(rule.half_life_hours), Value(MOST_HALF_LIVES))
+    return _weight(Value(rule.half_life_hours), now)
+
+
+def _weight(half_life: Combinable, now: datetime) -> Combinable:
+    half_lives = Least(hours_since_access(now) / half_life, Value(MOST_HALF_LIVES))
     fallen = Power(Value(2.0), ExpressionWrapper(half_lives * Value(-1.0), output_field=FloatField()))
     return Least(F("weight"), fallen, output_field=FloatField())
+
+
+def falling_by(moments: Mapping[str, datetime]) -> dict[str, Count]:
+    """Of the memories of any scopes: how many each scope's own policy lets go by each of the named *moments*."""
+    half_life = Coalesce(NullIf(F("scope__retention_policy__half_life_hours"), Value(0.0)), Value(HALF_LIFE_HOURS))
+    floor = Coalesce(NullIf(F("scope__retention_policy__floor"), Value(0.0)), Value(FLOOR))
+    return {
+        name: Count("pk", filter=LessThan(_weight(half_life, moment), floor) & ~KEPT)
+        for name, moment in moments.items()
+    }
 
 
 def held(scope: Scope) -> MemoryQuerySet:
@@ -70,6 +85,23 @@ def may_leave(scope: Scope, now: datetime) -> MemoryQuerySet:
 def falling(scope: Scope, rule: RetentionRule, now: datetime) -> MemoryQuerySet:
     """What a cycle at *now* would let go."""
     return may_leave(scope, now).annotate(weight_then=weight_at(rule, now)).filter(weight_then__lt=rule.floor)
+
+
+def is_kept(memory: Memory) -> bool:
+    """KEPT, for one row."""
+    return is_protected(memory) or (memory.pinned and memory.invalidated_at is None)
+
+
+def is_protected(memory: Memory) -> bool:
+    return memory.kind in PROTECTED_KINDS and memory.provenance > PROVISIONAL
+
+
+def days_left(memory: Memory, rule: RetentionRule, now: datetime) -> float | None:
+    """Days until *memory* falls through the floor if nobody asks for it; None for what no cycle lets go."""
+    if memory.archived_at or is_kept(memory):
+        return None
+    hours = in_hours(memory.accessed_at, now)
+    return max(0.0, hours_kept(weight(memory.weight, hours, rule.half_life_hours), rule) - hours) / 24
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from django.db import transaction
@@ -60,10 +61,15 @@ def _refuse_stale(stored: RetentionPolicy | None, expected_version: int | None) 
         )
 
 
+def checked_values(values: Mapping[str, Any]) -> dict[str, Any]:
+    """*values* as they will be stored, None for what is blank or 0; ValidationFailed names the field."""
+    given = {name: value for name, value in values.items() if name not in BLANK or value not in (None, "", 0)}
+    return RETENTION_LIMITS.clean(given) | {name: None for name in values if name not in given}
+
+
 def _change(actor: Actor, scope: Scope, stored: RetentionPolicy | None, values: dict[str, Any]) -> RetentionPolicy:
     policy = stored or RetentionPolicy(scope=scope, version=NEVER_SAVED)
-    given = {name: value for name, value in values.items() if name not in BLANK or value not in (None, "", 0)}
-    new = RETENTION_LIMITS.clean(given) | {name: None for name in values if name not in given}
+    new = checked_values(values)
     old = {name: getattr(policy, name) for name in new}
     if new == old:
         return policy

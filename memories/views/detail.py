@@ -22,6 +22,7 @@ from memories.headlines import headline
 from memories.history import Tie, contents, ties, trail, versions
 from memories.models import AuditEntry, Memory
 from memories.presentation import AUTHOR_WORDS, PROVENANCE_WORDS, action_words, freshness, scope_names
+from memories.staying import kept_for, unpinned_warning
 from memories.usage import given_lately, said_of
 from memories.views.anchoring import code_of
 from memories.views.used import use_of
@@ -64,6 +65,7 @@ def memory_detail(request: HttpRequest, memory_id: uuid.UUID) -> HttpResponse:
         **_use(actor, memory),
         "dispute": open_disputes([memory.pk]).get(memory.pk),
         "may_write": memory.scope_id in actor.writable,
+        "unpinned": unpinned_warning(memory, timezone.now()),
         "newest": history[0] if history[0].pk != memory.pk else None,
     }
     return render(request, "memories/detail.html", context)
@@ -92,6 +94,7 @@ def _facts(memory: Memory) -> list[dict[str, Any]]:
         {"label": "Source", "text": memory.source},
         {"label": "Provenance", "text": PROVENANCE_WORDS[memory.provenance]},
         {"label": "Confidence", "text": memory.get_confidence_display()},
+        {"label": "Retention", "text": kept_for(memory, timezone.now())},
         {"label": "Reinforcement", "text": f"× {reinforcement.multiplier:.2f}" if reinforcement else "× 1, no signals"},
         {"label": "Found by meaning", "when": memory.embedded_at}
         if is_embedded(memory, stamps_in_use())
