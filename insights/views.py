@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from datetime import datetime
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -14,6 +15,7 @@ from insights import queries
 from insights.addresses import activity_of, csv_of, memories_of, page_of, period_of
 from insights.charts import CHARTS, Chart, Table, scope_table
 from insights.code_verdicts import CodeVerdicts, anchored_at, code_verdicts, verdict_chart, verdict_table
+from insights.keeping import LARGE_SCOPE, REGRET_LINE, gauges
 from insights.recall_quality import DAYS, RecallQuality, recall_quality
 from insights.recall_words import recalls_by_day, tiles
 from insights.words import count
@@ -47,6 +49,7 @@ def insights(request: HttpRequest) -> HttpResponse:
         "links": _links(ageing),
         "faded_n": f"{count(ageing.faded)} of {count(ageing.can_fade)}" if ageing.can_fade else "",
         "median_n": "half are older" if ageing.live > 1 else "",
+        "decay": _decay(actor, scope, now),
         "days": days,
         "recall": _recall(recall_quality(actor=actor, scope=scope, days=days, now=now)),
         **_code(code_verdicts(actor=actor, scope=scope), ageing.scope),
@@ -84,6 +87,19 @@ def _days(request: HttpRequest) -> int:
     """One of PERIODS; anything else is the usual one."""
     asked = request.GET.get("days", "")
     return int(asked) if asked in map(str, PERIODS) else DAYS
+
+
+def _decay(actor: Actor, scope: Scope | None, now: datetime) -> dict[str, Any] | None:
+    found = gauges([row for row in readable_scopes(actor) if scope is None or row.pk == scope.pk], now)
+    if found is None:
+        return None
+    share = found.regrets.share
+    return {
+        "gauges": found,
+        "misses": share is not None and share > REGRET_LINE,
+        "is_large": found.largest > LARGE_SCOPE,
+        "large": LARGE_SCOPE,
+    }
 
 
 def _recall(quality: RecallQuality) -> dict[str, Any]:

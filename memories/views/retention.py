@@ -32,11 +32,15 @@ def scope_retention(request: HttpRequest, scope_id: int) -> HttpResponse:
 
 
 def _page(request: HttpRequest, actor: Actor, scope: Scope, form: PolicyForm, *, status: int = 200) -> HttpResponse:
+    policy = RetentionPolicy.of(scope)
+    rule = policy.rule
     context: dict[str, Any] = {
         "scope": scope,
         "name": scope_names(readable_scopes(actor))[scope.pk],
-        "policy": RetentionPolicy.of(scope),
-        "rule": RetentionPolicy.of(scope).rule,
+        "policy": policy,
+        "rule": rule,
+        "half_life": f"{rule.half_life_hours:,g}",
+        "floor": f"{rule.floor:g}",
         "administered": scope.pk in actor.administered,
     }
     if form.is_bound and scope.pk in actor.administered:

@@ -67,6 +67,7 @@ def test_an_empty_scope_shows_dashes_and_says_never() -> None:
 
     assert "The last one: <b>never</b>." in text
     assert "Nothing decays yet." in text
+    assert "Nothing is kept yet" in text
     assert "Nothing has left yet." in text
     assert "0 %" not in text
 
