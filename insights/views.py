@@ -35,7 +35,7 @@ PERIODS = (7, 30, 90)
 @require_safe
 def insights(request: HttpRequest) -> HttpResponse:
     actor, now, days = actor_for_request(request), timezone.now(), _days(request)
-    scope = _chosen(request, actor)
+    scope, readable = _chosen(request, actor), readable_scopes(actor)
     ageing = queries.ageing(actor=actor, scope=scope, now=now)
     context = {
         "ageing": ageing,
@@ -44,12 +44,12 @@ def insights(request: HttpRequest) -> HttpResponse:
         ],
         "scopes": scope_table(ageing, memories_of(None), page_of),
         "scopes_csv": csv_of(SCOPES, None),
-        "names": list(scope_names(readable_scopes(actor)).values()),
+        "names": list(scope_names(readable).values()),
         "decaying": _decaying_said(ageing),
         "links": _links(ageing),
         "faded_n": f"{count(ageing.faded)} of {count(ageing.can_fade)}" if ageing.can_fade else "",
         "median_n": "half are older" if ageing.live > 1 else "",
-        "decay": _decay(actor, scope, now),
+        "decay": _decay([row for row in readable if scope is None or row.pk == scope.pk], now),
         "days": days,
         "recall": _recall(recall_quality(actor=actor, scope=scope, days=days, now=now)),
         **_code(code_verdicts(actor=actor, scope=scope), ageing.scope),
@@ -89,8 +89,8 @@ def _days(request: HttpRequest) -> int:
     return int(asked) if asked in map(str, PERIODS) else DAYS
 
 
-def _decay(actor: Actor, scope: Scope | None, now: datetime) -> dict[str, Any] | None:
-    found = gauges([row for row in readable_scopes(actor) if scope is None or row.pk == scope.pk], now)
+def _decay(scopes: list[Scope], now: datetime) -> dict[str, Any] | None:
+    found = gauges(scopes, now)
     if found is None:
         return None
     share = found.regrets.share

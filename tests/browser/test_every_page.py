@@ -108,10 +108,17 @@ WITHOUT_A_SCREEN = {
     "run_start",
     "reflection_snooze",
     "reflection_undo",
+    "scope_alias_add",
+    "scope_alias_retire",
+    "scope_bring_back",
+    "scope_cycle",
+    "scope_keep",
+    "scope_keep_undo",
     "scope_leave",
     "scope_remove_member",
     "scope_rename",
     "scope_set_member",
+    "scope_weights_csv",
     "settings_password",
     "sign_out",
     "token_first_call",
@@ -145,7 +152,7 @@ def test_what_is_said_to_have_no_screen_has_none(client_of, owner, rows):
         "scope_id": rows.scope.pk, "token_id": rows.token.pk, "user_id": owner.pk, "evaluation_id": make_run().pk,
         "source": "draft", "item_id": rows.candidate.pk, "action": "dismiss", "cluster_id": rows.cluster.pk,
         "operation_id": rows.operation, "repository": rows.repository.name, "anchor_id": rows.memory.pk,
-        "import_id": rows.memory.pk,
+        "import_id": rows.memory.pk, "alias_id": rows.memory.pk, "cycle_id": rows.memory.pk,
     }  # fmt: skip
     for name, values in named_pages():
         if name in WITHOUT_A_SCREEN:

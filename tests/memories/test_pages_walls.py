@@ -12,7 +12,18 @@ from django.utils import timezone
 
 from memories.access import actor_for_user
 from memories.facets import Choice
-from memories.models import Anchor, AuditEntry, Import, Membership, Memory, Repository, Scope, Token
+from memories.models import (
+    Alias,
+    Anchor,
+    AuditEntry,
+    Import,
+    Membership,
+    Memory,
+    Repository,
+    RetentionCycle,
+    Scope,
+    Token,
+)
 from memories.selection import Selection
 from memories.services import forget, pin, remember, supersede
 from memories.services.bulk import forget_many
@@ -82,8 +93,12 @@ def theirs(db):
     raw = lines(1, content=f"The {MARK} line.", external_id=f"{MARK}-line")
     repository = Repository.objects.create(owner=user, name=f"{MARK}-code", path=f"/srv/{MARK}")
     repository.scopes.add(scope)
+    cycle = RetentionCycle.objects.create(scope=scope, trigger="button", actor=MARK)
+    alias = Alias.objects.create(scope=scope, term=f"{MARK}-term", alias=f"{MARK}-alias", created_by=MARK)
     return SimpleNamespace(
         user=user,
+        alias=alias,
+        cycle=cycle,
         repository=repository,
         arrival=make_import(scope, raw, file_name=f"{MARK}.jsonl"),
         scope=scope,
@@ -119,6 +134,8 @@ def values_of(theirs, names):
         "user_id": theirs.user.pk,
         "token_id": theirs.token.pk,
         "operation_id": theirs.operation,
+        "alias_id": theirs.alias.pk,
+        "cycle_id": theirs.cycle.pk,
         "import_id": theirs.arrival.pk,
         "repository": theirs.repository.name,
         "anchor_id": theirs.memory.pk,
@@ -218,7 +235,7 @@ SEARCHES = [
 def as_seen(client, address, headers=None):
     """The page without what differs from one request to the next."""
     html = client.get(address, headers=headers).content.decode()
-    html = re.sub(r'(name="csrfmiddlewaretoken" value=|"X-CSRFToken": )"[^"]*"', "", html)
+    html = re.sub(r'(name="csrfmiddlewaretoken" value=|name="form" value=|"X-CSRFToken": )"[^"]*"', "", html)
     return re.sub(r"found in \d+ ms", "", html)
 
 
