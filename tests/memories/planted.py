@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from memories import services
 from memories.access import actor_for_token, actor_for_user
 from memories.facets import Choice
-from memories.models import Anchor, AuditEntry, Memory, Repository, User
+from memories.models import Alias, Anchor, AuditEntry, Memory, Repository, RetentionCycle, User
 from memories.selection import Selection
 from memories.services.bulk import forget_many
 from tests.factories import add_entity, make_member, make_memory, make_scope, make_token, make_user
@@ -60,8 +60,14 @@ def plant(person: User, text: str = MARKUP) -> SimpleNamespace:
     make_recall(person, [newer, gone], query=text[:500], agent=text[:120], session=text[:120])
     repository = _anchored(newer, text)
     AuditEntry.objects.create(actor=text[:200], action=text[:60], scope=scope, object_type=text[:40], object_id="1")
+    alias = Alias.objects.create(scope=scope, term=text[:120], alias=f"x{text}"[:120], created_by=text[:200])
+    cycle = RetentionCycle.objects.create(
+        scope=scope, trigger="command", actor=text[:200], state="failed", finished_at=candidate.created_at, note=text
+    )
     arrival = make_import(scope, lines(1, content=f"imported {text}", source=text), file_name=text)
     return SimpleNamespace(
+        alias=alias,
+        cycle=cycle,
         arrival=arrival,
         scope=scope,
         memory=newer,

@@ -47,6 +47,8 @@ def addresses_of(name, values, rows):
         "candidate_id": [rows.candidate.pk, rows.decided.pk],
         "cluster_id": [rows.cluster.pk],
         "operation_id": [rows.operation],
+        "alias_id": [rows.alias.pk],
+        "cycle_id": [rows.cycle.pk],
         "import_id": [rows.arrival.pk],
         "repository": [rows.repository.name],
         "anchor_id": [rows.memory.pk],
