@@ -5,8 +5,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from django.db import connection
-
 from memories.fusion import FEATURES, UNTRAINED, FusionRule, Weights
 from memories.models import (
     CodeConfig,
@@ -24,6 +22,7 @@ from memories.sql import load
 from memories.vocabulary import Pair, spelt
 from memories.words import searchable
 from zeromemory.lib.partial import partial
+from zeromemory.lib.prepared import prepared_cursor
 
 MISSING = 0  # the version shown for a row that does not exist
 RULE_FIELDS = tuple(KindRule.__dataclass_fields__)
@@ -75,7 +74,7 @@ def reinforcement_rule() -> ReinforcementRule:
 
 def in_force(scopes: Collection[int] = (), query: str = "") -> InForce:
     """In one round trip, for the hot path; *scopes* are those that are read, *query* what is looked for in them."""
-    with connection.cursor() as cursor:
+    with prepared_cursor() as cursor:
         cursor.execute(load("configuration"), {"scopes": sorted(scopes), "query": spelt(searchable(query))})
         *parts, first, last, is_anchored, policies, archives, aliases = cursor.fetchone()
     ranking, fusion, weights, code, change = (json.loads(part) if part else None for part in parts)

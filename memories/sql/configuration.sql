@@ -27,5 +27,5 @@ SELECT
         SELECT json_agg(json_build_array(a.term, a.alias) ORDER BY a.id)::text
         FROM vocabulary_alias a
         WHERE a.scope_id = ANY (%(scopes)s::bigint[]) AND a.retired_at IS NULL
-          AND (strpos(%(query)s, lower(a.term)) > 0 OR strpos(%(query)s, lower(a.alias)) > 0)
+          AND (strpos(%(query)s::text, lower(a.term)) > 0 OR strpos(%(query)s::text, lower(a.alias)) > 0)
     )
