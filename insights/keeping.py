@@ -8,7 +8,7 @@ from typing import Final
 
 from django.db.models import Count, F, Q, Sum
 
-from memories.decaying import Statistics, archive_of, falling, falling_by, held, statistics, weight_at
+from memories.decaying import Statistics, archive_of, falling, falling_by, held, statistics, weight_at, without_spared
 from memories.models import ArchiveSample, Memory, RetentionPolicy, Scope
 from memories.querysets import MemoryQuerySet
 from memories.retention import RetentionRule
@@ -85,7 +85,8 @@ def _within(over: float, to: float) -> Q:
 def leaving_within(scopes: list[Scope], now: datetime) -> dict[int, int]:
     """By days from now: what the policies of *scopes* let go by then, if nobody asks for anything."""
     rows = Memory.objects.in_scopes([scope.pk for scope in scopes]).filter(archived_at=None)
-    counts = rows.aggregate(**falling_by({f"in_{days}": now + timedelta(days=days) for days in HORIZONS}))
+    moments = {f"in_{days}": now + timedelta(days=days) for days in HORIZONS}
+    counts = without_spared(rows, now).aggregate(**falling_by(moments))
     return {days: counts[f"in_{days}"] for days in HORIZONS}
 
 

@@ -76,7 +76,10 @@ def archive_of(scope: Scope) -> MemoryQuerySet:
 
 def may_leave(scope: Scope, now: datetime) -> MemoryQuerySet:
     """All that a cycle at *now* may let go, once it is light enough."""
-    rows = held(scope).exclude(KEPT)
+    return without_spared(held(scope).exclude(KEPT), now)
+
+
+def without_spared(rows: MemoryQuerySet, now: datetime) -> MemoryQuerySet:
     for lookup in _spared:
         rows = rows.exclude(lookup(now))
     return rows

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
+from django.db.models import Q
+
 from memories.access import Actor
-from memories.models import Memory
+from memories.models import Memory, Scope
 from memories.services.edit import EDITED
 from memories.wordings import all_wordings, newest_wordings
 from reflections.models import StandingRule
@@ -82,8 +85,9 @@ def hindrance(memory: Memory) -> str:
         "invalidated": "Its memory was forgotten. Restore it, and the rule is delivered again.",
         "superseded": "Another memory replaced its memory. Revoke the rule, or restore that memory.",
         "lapsed": "Its memory is no longer valid. Give it a later end, and the rule is delivered again.",
+        "archived": "Its memory is in the archive. Restore it, and the rule is delivered again.",
     }
-    return reasons.get(memory.state, "")
+    return "" if memory.state == "live" else reasons[memory.state]
 
 
 # Wordings ------------------------------------------------------------------------------------
@@ -112,3 +116,15 @@ def has_changed(rule: StandingRule, memory: Memory) -> bool:
 def wordings_of(memory: Memory) -> set[UUID]:
     """The memory and everything it was edited from or into."""
     return all_wordings(memory.pk)
+
+
+# Decaying scopes -----------------------------------------------------------------------------
+
+
+def kept_for_rules(now: datetime) -> Q:
+    """The memories of rules that are delivered or proposed, in every wording: to be told at the start of a session is
+    no access, and they would leave their scope as if nobody used them."""
+    states = (StandingRule.State.PROPOSED, StandingRule.State.SNOOZED, StandingRule.State.PROMOTED)
+    rules = StandingRule.objects.filter(state__in=states, memory__scope__retention=Scope.Retention.DECAYING)
+    kept = {wording for rule in rules.select_related("memory") for wording in wordings_of(rule.memory)}
+    return Q(pk__in=kept)

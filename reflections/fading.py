@@ -5,13 +5,14 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Final
 
-from django.db.models import Q
+from django.db.models import F, Q
 from django.utils import timezone
 
-from memories.decaying import KEPT
-from memories.models import Memory, RetentionCycle, Scope
+from memories.decaying import KEPT, weight_at
+from memories.models import Memory, RetentionCycle, RetentionPolicy, Scope
 from memories.models.memory import LOOPS
 from memories.querysets import MemoryQuerySet
+from reflections.delivery import kept_for_rules
 from reflections.models import Candidate, ModelCall
 from reflections.querysets import CandidateQuerySet
 
@@ -26,7 +27,7 @@ def may_be_summarised(scope: Scope) -> MemoryQuerySet:
     """Facts in the widest sense: what is live, of whatever kind. Not what no cycle touches, nor loops, which are
     somebody's to close, nor what holds until a day, which a summary would outlast."""
     rows = Memory.objects.live().filter(scope=scope, valid_until=None)
-    return rows.exclude(KEPT).exclude(kind__in=LOOPS)
+    return rows.exclude(KEPT).exclude(kind__in=LOOPS).exclude(kept_for_rules(timezone.now()))
 
 
 def fading(scope: Scope, most: int = MOST) -> list[Memory]:
@@ -34,9 +35,10 @@ def fading(scope: Scope, most: int = MOST) -> list[Memory]:
 
     The lightest first, and of one weight what was used longest ago.
     """
-    rows = may_be_summarised(scope).order_by("weight", "accessed_at", "pk")
+    weighed = weight_at(RetentionPolicy.of(scope).rule, timezone.now())
+    rows = may_be_summarised(scope).annotate(weight_now=weighed).order_by(F("weight_now").asc(), "accessed_at", "pk")
     weakest = rows.values("pk")[: rows.count() // 2]
-    free = Memory.objects.filter(pk__in=weakest, candidacy=None).order_by("weight", "accessed_at", "pk")
+    free = rows.filter(pk__in=weakest, candidacy=None)
     return sorted(free.prefetch_related("entities")[:most], key=lambda memory: (memory.created_at, memory.pk))
 
 

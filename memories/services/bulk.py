@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from memories.access import Actor, require_write
 from memories.errors import Conflict, NotFound
-from memories.models import AuditEntry, Memory
+from memories.models import AuditEntry, Memory, Scope
 from memories.models.audit import OPERATION
 from memories.models.memory import new_id
 from memories.querysets import MemoryQuerySet
@@ -142,7 +142,7 @@ def take_back_many(*, actor: Actor, operation: UUID) -> Done:
 
 
 def _bring_back(actor: Actor, entry: AuditEntry, rows: MemoryQuerySet) -> int:
-    _take_turns(rows)
+    take_turns_over(rows)
     held = rows.select_for_update(of=("self",), skip_locked=True).exclude(_has_twin()).only(*_BROUGHT_BACK)
     were = _were(entry, held)
     members = [row for row in held if row.pk in were]
@@ -150,8 +150,9 @@ def _bring_back(actor: Actor, entry: AuditEntry, rows: MemoryQuerySet) -> int:
         row.updated_at = were[row.pk]
         row.invalidated_at = row.invalidated_by = None
         row.invalidated_actor = row.invalidation_reason = ""
-        if row.archived_at:
-            row.archived_at, row.weight, row.accessed_at = None, 1.0, timezone.now()
+        row.archived_at = None
+        if entry.scope and entry.scope.retention == Scope.Retention.DECAYING:  # else its next cycle might let them go
+            row.weight, row.accessed_at = 1.0, timezone.now()
     Memory.objects.bulk_update(
         members,
         [
@@ -170,7 +171,7 @@ def _bring_back(actor: Actor, entry: AuditEntry, rows: MemoryQuerySet) -> int:
     return len(members)
 
 
-def _take_turns(rows: MemoryQuerySet) -> None:
+def take_turns_over(rows: MemoryQuerySet) -> None:
     """With writers of the same texts, as ``writing.take_turns`` does for one."""
     names = sorted(f"content:{scope}:{text}" for scope, text in rows.values_list("scope_id", "content_sha256"))
     with connection.cursor() as cursor:

@@ -39,7 +39,7 @@ def note_looks(*, scope: Scope, found: Mapping[str, Found], at: datetime) -> Non
     )
 
 
-def note_asked(look: CodeLook) -> None:
-    """That nothing of it is held any more, inside the caller's transaction, which holds it."""
-    look.held = 0
+def note_asked(look: CodeLook, left: int) -> None:
+    """That no more than *left* of it are held any more, inside the caller's transaction, which holds it."""
+    look.held = min(look.held, left)
     look.save(update_fields=["held"])

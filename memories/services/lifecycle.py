@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from memories.access import Actor
 from memories.errors import Conflict, ValidationFailed
-from memories.models import Link, Memory
+from memories.models import Link, Memory, Scope
 from memories.models.memory import LOOPS
 from memories.services import audit
 from memories.services.validation import check_line
@@ -229,8 +229,9 @@ def _revive(memory: Memory, updated_at: datetime) -> None:
     memory.updated_at = updated_at
     memory.invalidated_at = memory.invalidated_by = memory.superseded_by = None
     memory.invalidated_actor = memory.invalidation_reason = ""
-    if memory.archived_at:  # else the next cycle of its scope would let it go again
-        memory.archived_at, memory.weight, memory.accessed_at = None, 1.0, timezone.now()
+    if memory.scope.retention == Scope.Retention.DECAYING:  # else its next cycle might let it go again
+        memory.weight, memory.accessed_at = 1.0, timezone.now()
+    memory.archived_at = None
     memory.save(update_fields=[*_RETIREMENT, "archived_at", "weight", "accessed_at"])
 
 

@@ -26,6 +26,7 @@ from memories.protection import PROTECTED_KINDS, PROVISIONAL
 from memories.querysets import MemoryQuerySet
 from memories.retention import DELETE, MOST_HALF_LIVES, RetentionRule, runs, summarises
 from memories.services import audit
+from memories.services.bulk import take_turns_over
 from memories.services.writing import require_scope, writing
 from memories.sql import load
 
@@ -100,8 +101,9 @@ def _lock_of(scope: Scope) -> str:
 
 
 def _begun(scope: Scope, trigger: str, actor: Actor | None, count: int, now: datetime) -> RetentionCycle:
-    lost = RetentionCycle.objects.filter(scope=scope, state=RetentionCycle.State.RUNNING)
-    lost.update(state=RetentionCycle.State.FAILED, finished_at=timezone.now(), note=LOST)
+    for lost in RetentionCycle.objects.filter(scope=scope, state=RetentionCycle.State.RUNNING).select_related("scope"):
+        lost.archived = _archived_by(lost).count()
+        _end(lost, RetentionCycle.State.FAILED, LOST)
     return RetentionCycle.objects.create(
         scope=scope,
         trigger=trigger,
@@ -119,20 +121,30 @@ def _worked(cycle: RetentionCycle, rule: RetentionRule, summarise: Summarise | N
             cycle.summarised = summarise(cycle, rule)
         cycle.archived, cycle.deleted = prune(cycle, rule)
     except BaseException as error:
-        _end(cycle, RetentionCycle.State.FAILED, note=f"It stopped at an error ({type(error).__name__}).")
+        cycle.archived = _archived_by(cycle).count()
+        _end(
+            cycle, RetentionCycle.State.FAILED, f"{cycle.note} It stopped at an error ({type(error).__name__}).".strip()
+        )
         raise
     _end(cycle, RetentionCycle.State.DONE, note=cycle.note)
     return Cycled(cycle, told(cycle))
 
 
+def _archived_by(cycle: RetentionCycle) -> MemoryQuerySet:
+    """Whole batches stand, also of a cycle that did not come to its end."""
+    return Memory.objects.filter(scope=cycle.scope, archived_at=cycle.started_at)
+
+
 def _end(cycle: RetentionCycle, state: str, note: str) -> None:
     cycle.state, cycle.note = state, note[:2000]
     cycle.finished_at = max(timezone.now(), cycle.started_at)
-    cycle.save()
-    audit.record(
-        actor=None, label=cycle.actor, action="consolidate", subject=cycle, scope=cycle.scope, decayed=cycle.decayed,
-        summarised=cycle.summarised, archived=cycle.archived, deleted=cycle.deleted, trigger=cycle.trigger,
-    )  # fmt: skip
+    with writing():
+        cycle.save()
+        audit.record(
+            actor=None, label=cycle.actor, action="consolidate", subject=cycle, scope=cycle.scope,
+            decayed=cycle.decayed, summarised=cycle.summarised, archived=cycle.archived, deleted=cycle.deleted,
+            trigger=cycle.trigger,
+        )  # fmt: skip
 
 
 def too_few(count: int, rule: RetentionRule) -> str:
@@ -148,9 +160,15 @@ def told(cycle: RetentionCycle) -> str:
 
 
 def decay(cycle: RetentionCycle, rule: RetentionRule) -> int:
-    """Lower every weight to what it is by the cycle's moment; how many fell."""
+    """Lower every weight to what it is by the cycle's moment; how many fell.
+
+    What would fall below the floor keeps what it has until it leaves: weight never rises, and whoever is asked for
+    while the cycle goes on should stay.
+    """
     rows = held(cycle.scope).exclude(pinned=True, invalidated_at=None)
-    lighter = rows.annotate(weight_then=weight_at(rule, cycle.started_at)).filter(weight__gt=F("weight_then"))
+    lighter = rows.annotate(weight_then=weight_at(rule, cycle.started_at)).filter(
+        Q(weight_then__gte=rule.floor) | KEPT, weight__gt=F("weight_then")
+    )
     numbers = {"now": cycle.started_at, "half_life": rule.half_life_hours, "most": MOST_HALF_LIVES}
     return _in_batches(_ids(lighter), lambda ids: _counted("decay", numbers | {"ids": ids}), BATCH)
 
@@ -189,7 +207,7 @@ def prune(cycle: RetentionCycle, rule: RetentionRule) -> tuple[int, int]:
     Where the scope deletes, what a draft or a distilled fact rests on is archived instead: it keeps its sources.
     """
     just_summarised = Q(superseded_by__source=summary_source(cycle))
-    below = may_leave(cycle.scope, cycle.started_at).exclude(just_summarised).filter(weight__lt=rule.floor)
+    below = falling(cycle.scope, rule, cycle.started_at).exclude(just_summarised)
     if rule.prune_action != DELETE:
         return _archive(cycle, rule, _ids(below)), 0
     rested_on = _rested_on()
@@ -200,6 +218,8 @@ def prune(cycle: RetentionCycle, rule: RetentionRule) -> tuple[int, int]:
 def _archive(cycle: RetentionCycle, rule: RetentionRule, found: Sequence[UUID]) -> int:
     told = {
         "floor": rule.floor,
+        "half_life": rule.half_life_hours,
+        "most": MOST_HALF_LIVES,
         "protected": list(PROTECTED_KINDS),
         "provisional": PROVISIONAL,
         "now": cycle.started_at,
@@ -208,7 +228,12 @@ def _archive(cycle: RetentionCycle, rule: RetentionRule, found: Sequence[UUID]) 
         "user": cycle.user_id,
         "reason": f"Nobody asked for it: its weight fell below {rule.floor:g}.",
     }
-    return _in_batches(found, lambda ids: _counted("archive", told | {"ids": ids}), BATCH)
+
+    def act(ids: list[UUID]) -> int:
+        still = may_leave(cycle.scope, cycle.started_at).filter(pk__in=ids)
+        return _counted("archive", told | {"ids": _ids(still)})
+
+    return _in_batches(found, act, BATCH)
 
 
 def _rested_on() -> Q:
@@ -222,9 +247,9 @@ def _rested_on() -> Q:
 
 
 def _delete(cycle: RetentionCycle, rule: RetentionRule, ids: list[UUID]) -> int:
-    rows = Memory.objects.filter(pk__in=ids, weight__lt=rule.floor, archived_at=None).exclude(KEPT)
-    going = list(rows.select_for_update(of=("self",), skip_locked=True).only("pk", "scope_id", "weight"))
-    subjects = [(row, {"cycle": str(cycle.pk), "weight": row.weight}) for row in going]
+    rows = falling(cycle.scope, rule, cycle.started_at).filter(pk__in=ids).exclude(_rested_on())
+    going = list(rows.select_for_update(of=("self",), skip_locked=True).only("pk", "scope_id"))
+    subjects = [(row, {"cycle": str(cycle.pk), "weight": row.weight_then}) for row in going]
     audit.record_each(actor=None, label=cycle.actor, action="prune", subjects=subjects)
     gone = [row.pk for row in going]
     Memory.objects.filter(superseded_by__in=gone).update(superseded_by=None)
@@ -241,7 +266,7 @@ def bring_back(*, actor: Actor, cycle: RetentionCycle) -> int:
     Those whose exact words a live memory has by now stay where they are.
     """
     require_scope(actor, cycle.scope)
-    return _in_batches(_ids(brought_back_by(cycle)), lambda ids: _revived(actor, ids), BATCH)
+    return _in_batches(_ids(brought_back_by(cycle)), lambda ids: _revived(actor, cycle, ids), BATCH)
 
 
 def brought_back_by(cycle: RetentionCycle) -> MemoryQuerySet:
@@ -255,9 +280,11 @@ def brought_back_by(cycle: RetentionCycle) -> MemoryQuerySet:
     return rows.exclude(Exists(twin))
 
 
-def _revived(actor: Actor, ids: list[UUID]) -> int:
-    rows = Memory.objects.filter(pk__in=ids, archived_at__isnull=False)
-    held_rows = list(rows.select_for_update(of=("self",), skip_locked=True).only("pk", "scope_id"))
+def _revived(actor: Actor, cycle: RetentionCycle, ids: list[UUID]) -> int:
+    rows = brought_back_by(cycle).filter(pk__in=ids)
+    take_turns_over(rows)
+    found = rows.select_for_update(of=("self",), skip_locked=True).only("pk", "scope_id", "kind", "content_sha256")
+    held_rows = list({(row.kind, row.content_sha256): row for row in found}.values())  # of equal words one comes back
     now = timezone.now()
     Memory.objects.filter(pk__in=[row.pk for row in held_rows]).update(
         archived_at=None, invalidated_at=None, invalidated_by=None, invalidated_actor="", invalidation_reason="",
@@ -268,8 +295,13 @@ def _revived(actor: Actor, ids: list[UUID]) -> int:
 
 
 def preview(scope: Scope, *, rule: RetentionRule | None = None, now: datetime | None = None) -> MemoryQuerySet:
-    """What the next cycle would let go, by *rule* or the scope's own; counted from the rows, nothing is changed."""
-    return falling(scope, rule or RetentionPolicy.of(scope).rule, now or timezone.now())
+    """What the next cycle would let go, by *rule* or the scope's own; counted from the rows, nothing is changed.
+
+    Nothing where the scope holds too few for a cycle.
+    """
+    rule = rule or RetentionPolicy.of(scope).rule
+    found = falling(scope, rule, now or timezone.now())
+    return found if runs(held(scope).count(), rule) else found.none()
 
 
 __all__ = [

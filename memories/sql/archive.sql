@@ -1,10 +1,18 @@
--- Let go of these memories, if they still are below the floor and nothing keeps them: into the archive, each with an
--- entry in the audit trail. What was retired before keeps who retired it, why, and its successor.
+-- Let go of these memories, if they are below the floor by now and nothing keeps them: into the archive, each with an
+-- entry in the audit trail. What was retired before keeps who retired it, why, and its successor. Whoever was asked for
+-- since the cycle looked is heavy again, and stays.
 WITH held AS MATERIALIZED (
-    SELECT id, scope_id, weight, updated_at, invalidated_at IS NULL AS was_live
+    SELECT
+        id, scope_id, updated_at, invalidated_at IS NULL AS was_live,
+        least(weight, power(2, -least(
+            %(most)s, greatest(0, extract(epoch FROM (%(now)s - accessed_at))::float8 / 3600) / %(half_life)s
+        ))) AS fallen
     FROM memories
     WHERE
-        id = ANY (%(ids)s::uuid[]) AND archived_at IS NULL AND weight < %(floor)s
+        id = ANY (%(ids)s::uuid[]) AND archived_at IS NULL
+        AND least(weight, power(2, -least(
+            %(most)s, greatest(0, extract(epoch FROM (%(now)s - accessed_at))::float8 / 3600) / %(half_life)s
+        ))) < %(floor)s
         AND NOT (pinned AND invalidated_at IS NULL)
         AND NOT (kind = ANY (%(protected)s) AND provenance > %(provisional)s)
     ORDER BY id
@@ -14,6 +22,7 @@ archived AS (
     UPDATE memories
     SET
         archived_at = %(now)s,
+        weight = held.fallen,
         invalidated_at = coalesce(invalidated_at, %(now)s),
         invalidated_actor = CASE WHEN held.was_live THEN %(actor)s ELSE invalidated_actor END,
         invalidated_by_id = CASE WHEN held.was_live THEN %(user)s::bigint ELSE invalidated_by_id END,
@@ -25,5 +34,5 @@ archived AS (
 INSERT INTO audit_entry (at, user_id, actor, action, scope_id, object_type, object_id, reason, detail)
 SELECT
     statement_timestamp(), %(user)s, %(actor)s, 'archive', scope_id, 'memory', id::text, %(reason)s,
-    jsonb_build_object('cycle', %(cycle)s::text, 'weight', weight, 'was_live', was_live, 'updated_at', updated_at)
+    jsonb_build_object('cycle', %(cycle)s::text, 'weight', fallen, 'was_live', was_live, 'updated_at', updated_at)
 FROM held

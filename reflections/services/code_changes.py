@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from itertools import batched
 from typing import Final
@@ -115,10 +116,14 @@ def ask_all(*, actor: Actor, scope: Scope, repository: str) -> int:
     reading = code_reading.Reading(scope, repository=repository, seconds=ASKING_SECONDS)
     for _ in reading.pieces():
         pass
-    opened = sum(row is not None for row in ask_about(list(reading.stale)))
+    until, stale, asked, opened = time.monotonic() + ASKING_SECONDS, list(reading.stale), 0, 0
+    for row in ask_about(stale):
+        asked, opened = asked + 1, opened + (row is not None)
+        if time.monotonic() > until:
+            break
     with writing():
         look = CodeLook.objects.select_for_update().filter(scope=scope, repository__iexact=repository).first()
         if look:
-            note_asked(look)
+            note_asked(look, left=len(stale) - asked + reading.unread)
         record(actor=actor, action="ask_about_code", subject=scope, scope=scope, repository=repository, items=opened)
     return opened

@@ -405,6 +405,64 @@ def test_whoever_is_being_changed_is_passed_by_and_nobody_waits() -> None:
     assert cycle(scope).cycle.archived == 1  # type: ignore[union-attr]  # it ran
 
 
+def test_what_is_recalled_while_a_cycle_goes_on_stays() -> None:
+    scope = make_decaying(fill=21)
+    old, other = unused_for(300, scope=scope), unused_for(300, scope=scope)
+
+    def summarise(*told: Any) -> int:
+        Memory.objects.filter(pk=old.pk).update(accessed_at=in_days(0))
+        return 0
+
+    cycle(scope, summarise=summarise)
+    cycle(scope)
+
+    assert weight_of(old) == pytest.approx(1)
+    assert old.state == "live"
+    other.refresh_from_db()
+    assert other.state == "archived"
+    assert other.weight == pytest.approx(2 ** (-300 / 30), rel=0.01)
+
+
+def test_a_restored_tombstone_stays() -> None:
+    scope = make_decaying(fill=20)
+    owner, memory = actor_for_user(scope.owner), unused_for(190, scope=scope)
+    forget(actor=owner, memory=memory)
+    memory.refresh_from_db()
+
+    restore(actor=owner, memory=memory)
+    cycle(scope, now=in_days(20))
+
+    memory.refresh_from_db()
+    assert memory.state == "live"
+
+
+def test_of_a_cycle_that_was_lost_half_way_all_that_left_can_come_back() -> None:
+    scope = make_decaying(fill=20)
+    owner, moment = actor_for_user(scope.owner), in_days(-0.001)
+    lost = RetentionCycle.objects.create(scope=scope, trigger="write", actor="consolidation", started_at=moment)
+    gone = make_memory(
+        scope=scope, archived_at=moment, invalidated_at=moment, invalidated_actor="consolidation", weight=0.001
+    )
+
+    cycle(scope)
+
+    lost.refresh_from_db()
+    assert (lost.state, lost.archived) == ("failed", 1)
+    assert bring_back(actor=owner, cycle=lost) == 1
+    gone.refresh_from_db()
+    assert gone.state == "live"
+
+
+def test_of_equal_words_one_comes_back() -> None:
+    scope = make_decaying(fill=20)
+    for number in range(2):
+        unused_for(300, scope=scope, content="The port is 8000.", external_id=f"imported {number}")
+    done = cycle(scope).cycle
+    assert done
+
+    assert bring_back(actor=actor_for_user(scope.owner), cycle=done) == 1
+
+
 def test_a_cycle_that_fails_says_so_and_the_next_goes_on() -> None:
     scope = make_decaying(fill=21)
     old = unused_for(300, scope=scope)
