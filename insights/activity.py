@@ -96,7 +96,7 @@ def named(actor: Actor, lines: Iterable[RecallActivity]) -> dict[UUID, Named]:
     """What the lines name and the actor may read, by its id. One query."""
     ids = {memory for line in lines for memory in line.memories}
     rows = Memory.objects.visible_to(actor).filter(pk__in=ids).annotate(opening=Left("content", OPENING))
-    found = rows.only("pk", "invalidated_at", "superseded_by", "valid_until")
+    found = rows.only("pk", "invalidated_at", "superseded_by", "archived_at", "valid_until")
     return {
         row.pk: Named(row.pk, headline(row.opening), STATE_BADGES.get(row.state, {}).get("text", "")) for row in found
     }

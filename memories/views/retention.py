@@ -78,6 +78,7 @@ def _act(request: HttpRequest, actor: Actor, scope: Scope) -> HttpResponse:
         set_policy(actor=actor, scope=scope, retention=retention, expected_version=version, **form.values())
     except ZeroMemoryError as error:
         form.add_error(error.field if error.field in form.fields else None, error.message)
+        scope.refresh_from_db(fields=["retention"])  # whoever was quicker may have switched it
         return _page(request, actor, scope, form, status=422)
     messages.success(request, f"{scope.slug} is {retention}. No memory was changed by that.")
     return redirect("scope_keeping" if retention == Scope.Retention.DECAYING else "scope_detail", scope_id=scope.pk)

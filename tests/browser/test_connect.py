@@ -11,7 +11,7 @@ from django.urls import reverse
 from playwright.sync_api import Route, expect
 
 from memories.access import actor_for_user
-from memories.models import OAuthClient, OAuthCode, Token
+from memories.models import OAuthClient, OAuthCode, OAuthGrant, Token
 from tests.browser.conftest import NARROW, WIDE
 from tests.factories import make_scope, make_user
 from tests.memories.planted import MARKUP
@@ -95,7 +95,7 @@ def test_with_the_keyboard_alone_the_scopes_are_chosen_and_the_agent_refused(vis
     page.wait_for_url("http://localhost:*/done")
     expect(page.get_by_text("You can close this window.")).to_be_visible()
     assert "error=access_denied" in "".join(waiting.asked)
-    assert not OAuthCode.objects.exists()
+    assert not OAuthGrant.objects.exists()
 
 
 def test_whoever_signs_in_first_is_back_at_the_question(visit, owner, scope, waiting):

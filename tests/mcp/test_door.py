@@ -134,7 +134,7 @@ def test_over_standard_input_the_same_tools_are_served(database_url, owner, scop
         return len(tools.tools), found
 
     number, found = over_standard_input(talk, DATABASE_URL=database_url, ZEROMEMORY_TOKEN=secret)
-    assert number == 20
+    assert number == 22
     assert not found.is_error, text_of(found)
     assert len(found.structured_content["results"]) == 1
 
@@ -156,7 +156,7 @@ def test_nothing_that_the_list_of_tools_does_not_need_is_loaded_for_it():
     done = subprocess.run(
         [sys.executable, "-c", LISTING], cwd=PROJECT, env=environment, text=True, capture_output=True, check=True
     )
-    assert done.stdout.split(maxsplit=1) == ["20", "[]\n"]
+    assert done.stdout.split(maxsplit=1) == ["22", "[]\n"]
 
 
 def test_over_standard_input_nobody_is_called_by_a_secret(owner):

@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 
 import numpy as np
 import pytest
+from django.db import connection
 from django.test import override_settings
 from django.utils import timezone
 
@@ -144,6 +145,14 @@ def test_a_filter_holds_in_both_legs(scope, narrower, wanted, unwanted):
     assert (results[0].ranks.vector, results[0].ranks.text) == (1, 1)
 
 
+@pytest.fixture
+def swept_index(db):
+    """What earlier tests rolled back stands in the graph until it is swept, and a scan gives up after so many."""
+    with connection.cursor() as cursor:
+        cursor.execute("REINDEX TABLE memory_embedding")
+
+
+@pytest.mark.usefixtures("swept_index")
 @pytest.mark.parametrize("exact_up_to", [0, 2000])
 def test_a_rare_filter_is_filled_from_far_down_the_list(scope, exact_up_to):
     wanted = make_memory("zeta", scope=scope, kind="gotcha", vector=spread(0.0, seed=1))
@@ -153,6 +162,7 @@ def test_a_rare_filter_is_filled_from_far_down_the_list(scope, exact_up_to):
     assert [hit.candidate.id for hit in found] == [wanted.pk]
 
 
+@pytest.mark.usefixtures("swept_index")
 @pytest.mark.parametrize("exact_up_to", [0, 2000])
 def test_a_memory_of_many_windows_leaves_room_for_the_others(scope, exact_up_to):
     book = make_memory("a long book", scope=scope)

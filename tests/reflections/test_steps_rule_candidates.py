@@ -225,7 +225,7 @@ def test_it_belongs_to_the_quick_cycle_after_the_sweep_and_says_what_it_would_do
     step = hygiene.STEPS["rule_candidates"]
     names = list(hygiene.STEPS)
     assert step.in_quick
-    assert names.index("rule_candidates") == names.index("stale_sweep") + 1
+    assert names.index("rule_candidates") > names.index("stale_sweep")
     useful(make_convention(scope), *THREE)
     assert step.survey(scope) == "would propose 1 standing rule"
     assert not StandingRule.objects.exists()
