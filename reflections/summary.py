@@ -39,10 +39,21 @@ class Summed:
         return not self.consumed or is_blank(self.content)
 
 
+def shown_whole(batch: Sequence[Memory]) -> list[Memory]:
+    """Those of *batch* that one question has room for, in its order. None is cut: what a summary stands for is
+    retired whole, and of what it was not shown it says nothing."""
+    room, fitting = MOST_OF_ALL, []
+    for memory in batch:
+        length = len(memory.content)
+        if length <= min(MOST_OF_ONE, room):
+            fitting.append(memory)
+            room -= length
+    return fitting
+
+
 def question(batch: Sequence[Memory]) -> Summarise:
     """*batch* by short names, which a model copies more surely than ids."""
-    most = min(MOST_OF_ONE, MOST_OF_ALL // len(batch))
-    return Summarise(tuple(_shown(name, memory, most) for name, memory in _named(batch).items()))
+    return Summarise(tuple(_shown(name, memory) for name, memory in _named(batch).items()))
 
 
 def summed(answer: Answer[Summary], batch: Sequence[Memory]) -> Summed:
@@ -74,10 +85,9 @@ def _named(batch: Sequence[Memory]) -> dict[str, Memory]:
     return {f"m{number}": memory for number, memory in enumerate(batch, 1)}
 
 
-def _shown(name: str, memory: Memory, most: int) -> MemoryShown:
-    cut = len(memory.content) - most
-    text = memory.content if cut <= 0 else f"{memory.content[:most]}\n[{cut} more characters are not shown]"
-    return MemoryShown(name, memory.kind, text, memory.created_at, Provenance(memory.provenance).name.lower())
+def _shown(name: str, memory: Memory) -> MemoryShown:
+    provenance = Provenance(memory.provenance).name.lower()
+    return MemoryShown(name, memory.kind, memory.content, memory.created_at, provenance)
 
 
 def _lines(content: str, consumed: Sequence[Memory]) -> list[dict[str, Any]]:

@@ -27,7 +27,7 @@ from reflections.services.disputes import open_pair
 from reflections.services.disputes.opening import label_of
 from reflections.services.summary_sources import UNDONE, add_members, give_back
 from reflections.shared import shared_entities
-from reflections.summary import Disputed, Summed, confidence_of, question, quoted, summed
+from reflections.summary import Disputed, Summed, confidence_of, question, quoted, shown_whole, summed
 from zeromemory.llm import ModelError
 
 Trigger = RetentionCycle.Trigger
@@ -52,6 +52,8 @@ def summarise(cycle: RetentionCycle, rule: RetentionRule, *, may_ask: bool = Tru
     if cycle.trigger in UNASKED and was_made_lately(cycle.scope, timezone.now()):
         return 0
     batch = fading(cycle.scope)
+    if asks:
+        batch = shown_whole(batch)
     if len(batch) < FEWEST:
         return 0
     return _from(cycle, batch, asks=asks, is_automatic=is_automatic)
