@@ -21,7 +21,7 @@ from memories.querysets import MemoryQuerySet
 
 PROTECTED: Final = Q(kind__in=PROTECTED_KINDS, provenance__gt=PROVISIONAL)
 LEFT_ALONE: Final = Q(pinned=True) | PROTECTED
-RETIRED: Final = {"superseded", "invalidated"}
+RETIRED: Final = {"superseded", "invalidated", "archived"}
 SAMPLE: Final = 10
 
 

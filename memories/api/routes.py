@@ -50,7 +50,7 @@ def list_memories(
     request: HttpRequest,
     scope: shapes.Text | None = None,
     kind: shapes.Text | None = None,
-    state: Literal["live", "superseded", "invalidated", "all"] = "live",
+    state: Literal["live", "superseded", "invalidated", "archived", "all"] = "live",
     q: WithWords = None,
     cursor: str | None = None,
 ) -> Any:

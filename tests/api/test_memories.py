@@ -153,6 +153,16 @@ def test_the_list_filters_by_kind_state_and_words(api, scope):
     assert [m["content"] for m in api.get("/memories", q="red").json()["memories"]] == ["A red buoy."]
 
 
+def test_the_list_shows_what_is_archived_and_nothing_else_that_is_retired(api, scope):
+    now = timezone.now()
+    make_memory("A lost buoy.", scope=scope, invalidated_at=now, invalidated_actor="somebody")
+    unused = make_memory(
+        "An unused buoy.", scope=scope, invalidated_at=now, archived_at=now, invalidated_actor="consolidation"
+    )
+    (listed,) = api.get("/memories", state="archived").json()["memories"]
+    assert (listed["id"], listed["state"]) == (str(unused.pk), "archived")
+
+
 @pytest.mark.parametrize(
     ("fields", "field"),
     [

@@ -128,7 +128,7 @@ def test_a_date_without_its_zone_is_refused(scope):
         Selection(Choice(scope=scope), before=datetime(2025, 1, 1))  # noqa: DTZ001  # the point of the test
 
 
-@pytest.mark.parametrize("state", ["superseded", "invalidated"])
+@pytest.mark.parametrize("state", ["superseded", "invalidated", "archived"])
 def test_what_is_retired_already_cannot_be_selected(state, scope):
     with pytest.raises(ValidationFailed, match="retired already"):
         Selection(Choice(scope=scope, state=state), before=timezone.now())
