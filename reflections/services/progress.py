@@ -62,6 +62,11 @@ class Progress:
     def note(self, sentence: str) -> None:
         self._mine().update(note=sentence[:2000])
 
+    def note_also(self, sentence: str) -> None:
+        """Beside what was noted before, such as of other scopes."""
+        self.step.refresh_from_db(fields=["note"])
+        self.note(f"{self.step.note} {sentence}".strip())
+
     def write(self) -> None:
         counted, self._counted = self._counted, Counter()
         self._written_at = time.monotonic()

@@ -26,18 +26,12 @@ def work(scope: Scope, progress: Progress) -> None:
     progress.count(found=len(held) + reading.waiting, skipped=len(held) + reading.waiting, failed=reading.unchecked)
     note_looks(scope=scope, found=reading.found(), at=looked_at)
     if said := " ".join(_said(scope, reading)):
-        _tell(progress, said)
+        progress.note_also(said)
 
 
 def survey(scope: Scope) -> str:
     number = subjects(scope).count()
     return f"would read the code of {number:,} memor{'y' if number == 1 else 'ies'}"
-
-
-def _tell(progress: Progress, said: str) -> None:
-    """Beside what was said of other scopes."""
-    progress.step.refresh_from_db(fields=["note"])
-    progress.note(f"{progress.step.note} {said}".strip())
 
 
 def _close(reading: Reading, progress: Progress) -> None:

@@ -14,10 +14,10 @@ def work(scope: Scope, progress: Progress) -> None:
     done = consolidate(scope=scope, trigger=RetentionCycle.Trigger.SCHEDULE)
     cycle = done.cycle
     if cycle is None:
-        progress.note(f"{scope}: {done.said}")
+        progress.note_also(f"{scope}: {done.said}")
         return
     progress.count(found=cycle.counted, done=cycle.summarised + cycle.archived + cycle.deleted)
-    progress.note(f"{scope}: {told(cycle)} {cycle.note}".strip())
+    progress.note_also(f"{scope}: {told(cycle)} {cycle.note}".strip())
 
 
 def survey(scope: Scope) -> str:

@@ -36,6 +36,15 @@ def test_the_step_does_a_cycle_and_reports_it() -> None:
     assert RetentionCycle.objects.get().trigger == "schedule"
 
 
+def test_the_step_reports_every_scope() -> None:
+    scope, few = make_decaying(fill=20), make_decaying(fill=1)
+
+    note = run_step("retention", scope, few).note
+
+    assert f"{scope}: Of 20: weight fell for 20, 0 summarised, 0 archived." in note
+    assert f"{few}: Nothing was done: the scope holds 1;" in note
+
+
 def test_a_scope_that_ages_is_left_alone() -> None:
     scope = make_scope()
     unused_for(3000, scope=scope)
