@@ -82,7 +82,8 @@ def ring(scope_id: int, trigger: str, actor: Actor | None = None) -> None:
 def on_growth(*, scope_id: int, **_signal: object) -> None:
     """After a write into a decaying scope: ring for a cycle where there is something to do and none is about to.
 
-    A few reads, once a minute and scope at most in each process; no cycle runs here and no model is asked.
+    At most four reads of one row each, and none within a minute after this process rang for the scope; every other
+    write reads anew, so that the one which makes it enough rings. No cycle runs here and no model is asked.
     """
     if not _bells.are_silent(scope_id):
         return

@@ -110,6 +110,21 @@ def test_a_scope_that_ages_pays_nothing(rung: Any, django_capture_on_commit_call
     assert (callbacks, asked.captured_queries, rung) == ([], [], [])
 
 
+def test_a_write_costs_a_few_reads_and_none_once_it_rang(rung: Any) -> None:
+    few, enough = make_decaying(fill=1), make_decaying(fill=20)
+
+    assert 0 < reads_on_growth(few) <= 4
+    assert 0 < reads_on_growth(enough) <= 4
+    assert [args[0] for args in rung] == [enough.pk]
+    assert reads_on_growth(enough) == 0
+
+
+def reads_on_growth(scope: Scope) -> int:
+    with CaptureQueriesContext(connection) as asked:
+        consolidation.on_growth(scope_id=scope.pk)
+    return len(asked.captured_queries)
+
+
 def test_a_broker_that_is_away_fails_no_write(
     monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
 ) -> None:
