@@ -139,15 +139,32 @@ def test_strangers_and_readers_change_nothing() -> None:
     memory = unused_for(300, scope=scope)
     done = cycle(scope).cycle
     assert done
-    undo, back = reverse("scope_keep", args=[scope.pk]), reverse("scope_bring_back", args=[scope.pk, done.pk])
+    address, back = reverse("scope_keep", args=[scope.pk]), reverse("scope_bring_back", args=[scope.pk, done.pk])
 
     for user, status in ((make_user(), 404), (make_member(scope), 403)):
         client = signed_in(user)
-        assert client.post(undo, {"memory": [str(memory.pk)]}).status_code == status
+        assert client.post(address, {"memory": [str(memory.pk)]}).status_code == status
         assert client.post(back).status_code == status
         assert client.post(reverse("scope_cycle", args=[scope.pk])).status_code == status
     memory.refresh_from_db()
     assert memory.state == "archived"
+
+
+def test_strangers_and_readers_take_nothing_back_of_what_was_kept() -> None:
+    scope = make_decaying()
+    light = unused_for(190, scope=scope, weight=0.4)
+    keep(signed_in(scope.owner), scope, light)
+    operation = AuditEntry.objects.get(object_type="operation").object_id
+    elsewhere = make_decaying()
+
+    for user, through, status in (
+        (make_user(), scope, 404),
+        (make_member(scope), scope, 403),
+        (elsewhere.owner, elsewhere, 404),
+    ):
+        answer = signed_in(user).post(reverse("scope_keep_undo", args=[through.pk, operation]))
+        assert answer.status_code == status
+    assert weight_of(light) == 1.0
 
 
 @pytest.mark.behaviour("G45")
