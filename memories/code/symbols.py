@@ -100,7 +100,7 @@ class Source:
 
     @cached_property
     def has_errors(self) -> bool:
-        return self.grammar is not None and self._root.find(kind="ERROR") is not None
+        return self.grammar is not None and (self._root.find(kind="ERROR") is not None or _lacks_a_token(self._root))
 
     @cached_property
     def _root(self) -> SgNode:
@@ -188,3 +188,15 @@ def _counts_up(declaration: SgNode) -> bool:
     """Go's constants may repeat the expression before them and count with iota: then the group is what they say."""
     specs = [child for child in declaration.children() if child.kind() == "const_spec"]
     return bool(specs) and any(spec.field("value") is None or "iota" in spec.text() for spec in specs)
+
+
+def _lacks_a_token(root: SgNode) -> bool:
+    """Whether the parser put in what is not in the text, such as the parenthesis of ``def f(:``. It stands in the tree
+    as a mark of no length."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if node.is_leaf() and not node.is_named() and not node.text():
+            return True
+        waiting.extend(node.children())
+    return False

@@ -95,6 +95,17 @@ def test_code_that_cannot_be_parsed_is_compared_by_its_text(code):
     assert Source("\n\n  " + code, "python").whole.fingerprints == source.whole.fingerprints
 
 
+@each_language
+def test_code_as_people_write_it_lacks_nothing(sample):
+    assert not Source(sample.code, sample.language).has_errors
+
+
+def test_a_file_in_which_the_parser_put_in_a_token_cannot_be_relied_on():
+    source = Source("def f(:\n    return 1\n", "python")
+    assert source.symbol("g") is None
+    assert source.has_errors
+
+
 @pytest.mark.parametrize("code", ["int f(int a) { return g(a; }", "int f(int a { return a; }"])
 def test_what_the_parser_puts_in_by_itself_is_an_error_too(code):
     assert Source(code, "c").whole.fingerprints.is_weak
