@@ -17,6 +17,7 @@ from memories.errors import Conflict, Forbidden, NotFound, ValidationFailed
 from memories.guard import refuse_secrets
 from memories.models import Repository, Scope
 from memories.models.code import NAME
+from memories.read_only import is_read_only
 from memories.services import audit
 
 PATH_LENGTH: Final = 4000
@@ -89,7 +90,9 @@ def remove(*, actor: Actor, repository: Repository) -> None:
 
 
 def note_read(repositories: Iterable[Repository]) -> None:
-    """That somebody looked into them just now with success."""
+    """That somebody looked into them just now with success; of a store that is only read nothing is noted."""
+    if is_read_only():
+        return
     Repository.objects.filter(pk__in=[repository.pk for repository in repositories]).update(read_at=timezone.now())
 
 

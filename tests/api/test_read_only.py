@@ -17,6 +17,7 @@ from django.urls import URLPattern, get_resolver
 from memories.errors import ReadOnly
 from memories.models import Memory
 from tests.factories import make_memory
+from tests.memories.code.trees import make_tree, register
 from zeromemory.celery import HEARTBEAT
 from zeromemory.command_line import READ, _refuse_writes
 from zeromemory.lib.folders import PROJECT
@@ -101,8 +102,9 @@ def _typed(route):
     return route
 
 
-def test_the_pages_are_read_and_write_nothing(client_of, owner, scope, read_only):
+def test_the_pages_are_read_and_write_nothing(client_of, owner, scope, read_only, tmp_path):
     memory, mine = make_memory("The harbour light is green.", scope=scope), client_of(owner)
+    register(scope, make_tree(tmp_path / "shop", with_git=False))
     look_only()
 
     for path in (
@@ -112,6 +114,8 @@ def test_the_pages_are_read_and_write_nothing(client_of, owner, scope, read_only
         f"/memories/{memory.pk}/",
         f"/scopes/{scope.pk}/",
         "/inbox/",
+        "/repositories/",
+        "/repositories/shop/",
     ):
         assert mine.get(path).status_code == 200, path
 
