@@ -1,8 +1,9 @@
 """Tools of a store that is opened for reading only."""
 
+import httpx
 import pytest
 
-from memories.models import Memory
+from memories.models import Memory, OAuthClient
 from tests.factories import make_memory
 
 pytestmark = pytest.mark.behaviour("G35")
@@ -22,6 +23,17 @@ def test_every_tool_that_writes_is_refused_and_every_other_answers(agent, scope,
         assert agent.refused(name, **asked).startswith("read_only: "), name
     assert len(agent.told("recall", query="harbour light")["results"]) == 1
     assert Memory.objects.get().access_count == 0
+
+
+def test_nobody_is_let_in_anew_and_the_refusal_has_its_name(door, settings):
+    root, settings.READ_ONLY = door.removesuffix("/mcp"), True
+
+    for path in ("/register", "/token", "/revoke"):
+        answer = httpx.post(root + path, json={"redirect_uris": ["http://127.0.0.1/back"]}, trust_env=False)
+        assert (answer.status_code, answer.json()["error"]) == (403, "read_only"), path
+        assert "opened for reading only" in answer.json()["error_description"], path
+    assert httpx.get(f"{root}/.well-known/oauth-authorization-server", trust_env=False).status_code == 200
+    assert not OAuthClient.objects.exists()
 
 
 def _any(shape):

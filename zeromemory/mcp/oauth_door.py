@@ -42,6 +42,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from memories.errors import ReadOnly
+from memories.read_only import REFUSED, is_read_only
 from memories.services.oauth_asking import READ, WRITE
 from memories.services.oauth_clients import LOOPBACK, TooManyRegistrations
 from zeromemory.mcp.calling import BUSY
@@ -51,6 +53,7 @@ DOOR: Final = "/mcp"
 ABOUT_US: Final = "/.well-known/oauth-authorization-server"
 ABOUT_THE_DOOR: Final = f"/.well-known/oauth-protected-resource{DOOR}"
 PATHS: Final = frozenset({AUTHORIZATION_PATH, TOKEN_PATH, REGISTRATION_PATH, REVOCATION_PATH, ABOUT_US, ABOUT_THE_DOOR})
+_WRITING: Final = frozenset({TOKEN_PATH, REGISTRATION_PATH, REVOCATION_PATH})
 LARGEST_BODY: Final = 64 * 1024  # bytes
 NOT_HERE: Final = (
     "Agents ask for access by themselves only over https, or on this machine over localhost. Create a token instead."
@@ -72,6 +75,10 @@ class OAuthDoor:
         address = own_address(scope)
         if address is None:
             await JSONResponse({"code": "not_found", "message": NOT_HERE}, 404)(scope, receive, send)
+            return
+        if is_read_only() and scope["method"] == "POST" and scope["path"] in _WRITING:
+            told = {"error": ReadOnly.code, "error_description": REFUSED}
+            await JSONResponse(told, ReadOnly.status)(scope, receive, send)
             return
         network_address.set(scope["client"][0] if scope.get("client") else "")
         await endpoints(address)(scope, receive, send)
