@@ -47,14 +47,18 @@ def missed(
     *,
     query: str,
     scopes: Collection[int],
+    archives: Collection[int],
     k: int,
     kinds: Collection[str] | None = None,
     confidences: Collection[str] | None = None,
     ignore: Iterable[str] = (),
 ) -> dict[UUID, int]:
-    """Archived memories that would stand among the *k* of this recall, were they still there, with their scopes."""
+    """Memories of *archives* that would stand among the *k* of this recall, were they still there, with their scopes.
+
+    The recall read all of *scopes*, so what is live in any of them stands against them.
+    """
     by = in_force(scopes, query)
-    archived = _compared(scopes)
+    archived = _compared(archives, scopes)
     filters = Filters(scopes=scopes, kinds=kinds, confidences=confidences, archived=archived.keys())
     meaning = meaning_of(query, by)
     results = find(query=query, meaning=meaning, filters=filters, k=k, ignore=frozenset(ignore), by=by)
@@ -70,10 +74,10 @@ def _is_match(result: Result) -> bool:
     return bool(result.text_matched) or result.factors.relevance >= LEAST_RELEVANCE
 
 
-def _compared(scopes: Collection[int]) -> dict[UUID, int]:
-    """What was live until a cycle let it go, the latest first, but not what says the same as a live memory."""
+def _compared(archives: Collection[int], scopes: Collection[int]) -> dict[UUID, int]:
+    """What was live until a cycle let it go, the latest first, but not what says the same as one live in *scopes*."""
     twin = Memory.objects.live().filter(scope_id__in=scopes, content_sha256=OuterRef("content_sha256"))
-    rows = Memory.objects.in_scopes(scopes).filter(
+    rows = Memory.objects.in_scopes(archives).filter(
         archived_at__isnull=False, invalidated_at=F("archived_at"), superseded_by=None
     )
     found = rows.exclude(Exists(twin)).order_by("-archived_at", "pk")[:MOST_COMPARED]

@@ -58,11 +58,11 @@ def forget_activity() -> None:
 
 
 @shared_task
-def compare_with_archive(scopes: list[int], **asked: Any) -> None:
+def compare_with_archive(scopes: list[int], archives: list[int], **asked: Any) -> None:
     # A recall rings for this, so what recalls knows this module.
     from memories.services import regrets
 
-    regrets.compare(scopes=scopes, **asked)
+    regrets.compare(scopes=scopes, archives=archives, **asked)
 
 
 @shared_task

@@ -18,19 +18,20 @@ from memories.sql import load
 LONGEST: Final = "10s"  # a comparison that takes longer is given up and counted as none
 
 
-def compare(*, scopes: Collection[int], now: datetime | None = None, **asked: Any) -> Mapping[UUID, int]:
-    """Compare one recall with the archives of *scopes*, and count it; what it missed, by scope.
+def compare(*, archives: Collection[int], now: datetime | None = None, **asked: Any) -> Mapping[UUID, int]:
+    """Compare one recall with the *archives* of some scopes, and count it; what it missed, by scope.
 
-    *asked* as in ``regrets.missed``. Scopes that no longer decay, or were removed meanwhile, are passed over.
+    *asked* as in ``regrets.missed``. Archives of scopes that no longer decay, or were removed meanwhile, are passed
+    over.
     """
-    there = Scope.objects.filter(pk__in=scopes, retention=Scope.Retention.DECAYING)
+    there = Scope.objects.filter(pk__in=archives, retention=Scope.Retention.DECAYING)
     compared = sorted(there.values_list("pk", flat=True))
     if not compared:
         return {}
     with writing():
         with connection.cursor() as cursor:
             cursor.execute("SELECT set_config('statement_timeout', %s, true)", [LONGEST])
-        found = missed(scopes=compared, **asked)
+        found = missed(archives=compared, **asked)
         _count(compared, found, now or timezone.now())
     return found
 

@@ -28,7 +28,7 @@ def archived():
 
 
 def asked(scope, query="harbour light", k=8, **more):
-    return compare(scopes=[scope.pk], query=query, k=k, **more)
+    return compare(archives=[scope.pk], **{"scopes": [scope.pk], "query": query, "k": k} | more)
 
 
 def test_what_would_have_been_given_is_counted_for_its_day_and_itself(archived):
@@ -51,6 +51,19 @@ def test_what_better_ones_would_have_kept_out_is_no_regret(archived):
 
     assert asked(archived.scope, "harbour light green pilot", k=3) == {}
     assert measured(archived.scope).recalls == 1
+
+
+def test_what_other_scopes_of_the_recall_would_have_kept_out_is_no_regret(archived):
+    elsewhere = make_scope(archived.scope.owner)
+    for number in range(3):
+        make_memory(f"The harbour light is green, says pilot {number}.", scope=elsewhere)
+    Memory.objects.filter(pk=archived.pk).update(provenance=0)
+    question = "harbour light green pilot"
+
+    assert set(asked(archived.scope, question, k=3)) == {archived.pk}
+    assert asked(archived.scope, question, k=3, scopes=[archived.scope.pk, elsewhere.pk]) == {}
+    assert measured(archived.scope).recalls == 2
+    assert not ArchiveSample.objects.filter(scope=elsewhere).exists()
 
 
 def test_what_a_live_memory_says_too_is_no_regret(archived):
@@ -90,7 +103,7 @@ def test_one_recall_in_five_is_compared_and_the_same_ones_each_time():
 def _recall_until_sampled(scope, **more):
     """Until one of the ids that are drawn is in the sample."""
     for _ in range(200):
-        recall_for_agent(actor=actor_for_user(scope.owner), query="harbour light", **more)
+        recall_for_agent(actor=actor_for_user(scope.owner), **{"query": "harbour light"} | more)
         if any(map(is_sampled, RecallActivity.objects.values_list("pk", flat=True))):
             return
 
@@ -108,3 +121,15 @@ def test_no_recall_of_scopes_without_an_archive_rings(django_capture_on_commit_c
     with django_capture_on_commit_callbacks() as rung:
         _recall_until_sampled(scope)
     assert rung == []
+
+
+def test_the_message_names_all_that_was_read_and_holds_no_secret(archived, django_capture_on_commit_callbacks):
+    elsewhere = make_scope(archived.scope.owner)
+    secret = "ghp_" + "a1B2c3D4e5f6" * 3
+    with django_capture_on_commit_callbacks() as rung:
+        _recall_until_sampled(archived.scope, query=f"harbour light {secret}")
+    message = rung[0].keywords["kwargs"]
+    assert message["query"].startswith("harbour light ")
+    assert secret not in message["query"]
+    assert message["archives"] == [archived.scope.pk]
+    assert {archived.scope.pk, elsewhere.pk} <= set(message["scopes"])
