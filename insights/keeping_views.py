@@ -29,6 +29,7 @@ from reflections.consolidation import start
 
 SHOWN: Final = 50
 CYCLES: Final = 10
+MISSED_SHOWN: Final = 3
 
 
 @require_safe
@@ -54,8 +55,9 @@ def scope_keeping(request: HttpRequest, scope_id: int) -> HttpResponse:
         "cycles": [_cycle(cycle) for cycle in _last_cycles(scope)],
         "regret_line": REGRET_LINE,
         "large_scope": LARGE_SCOPE,
-        "asked_for": asked_for(scope),
-        "archive": f"{reverse('memory_list')}?{urlencode({'scope': name, 'state': 'archived'})}",
+        "asked_for": asked_for(scope, most=MISSED_SHOWN),
+        "archive": reverse("scope_archive", args=[scope.pk]),
+        "export": f"{reverse('transfer_page')}?{urlencode({'format': 'jsonl', 'scope': scope.pk})}",
         "live": f"{reverse('memory_list')}?{urlencode({'scope': name, 'state': 'live'})}",
         "may_write": scope.pk in actor.writable,
         "administered": scope.pk in actor.administered,
@@ -99,16 +101,16 @@ def scope_keep(request: HttpRequest, scope_id: int) -> HttpResponse:
     scope, pin = readable_scope(actor, scope_id), request.POST.get("act") == "pin"
     address = reverse("scope_keeping", args=[scope.pk])
     try:
-        done = keep_many(actor=actor, scope=scope, memories=_chosen(request), pin=pin)
+        done = keep_many(actor=actor, scope=scope, memories=chosen_of(request), pin=pin)
     except ZeroMemoryError as error:
-        return _refused(request, address, error)
+        return refused(request, address, error)
     left = f" {done.left} could not be: retired, pinned or being changed meanwhile." if done.left else ""
     word = "Pinned" if pin else "Kept"
     messages.success(request, f"{word} {done.count}: full weight again, as if just asked for.{left}")
     return redirect(f"{address}?kept={done.operation}")
 
 
-def _chosen(request: HttpRequest) -> list[uuid.UUID]:
+def chosen_of(request: HttpRequest) -> list[uuid.UUID]:
     """Raises NotFound for what is no id."""
     try:
         return [uuid.UUID(one) for one in request.POST.getlist("memory")]
@@ -116,7 +118,7 @@ def _chosen(request: HttpRequest) -> list[uuid.UUID]:
         raise NotFound("There is no such memory here. Check the id.") from error
 
 
-def _refused(request: HttpRequest, address: str, error: ZeroMemoryError) -> HttpResponse:
+def refused(request: HttpRequest, address: str, error: ZeroMemoryError) -> HttpResponse:
     """Not there or not allowed is an answer of its own; all else is said on the page."""
     if error.status in (403, 404):
         raise error
@@ -131,7 +133,7 @@ def scope_keep_undo(request: HttpRequest, scope_id: int, operation_id: uuid.UUID
     try:
         count = take_back_keep(actor=actor, operation=operation_id)
     except ZeroMemoryError as error:
-        return _refused(request, address, error)
+        return refused(request, address, error)
     messages.success(request, f"Taken back: {count} weigh{'s' if count == 1 else ''} what {_they(count)} did before.")
     return redirect(address)
 
@@ -148,7 +150,7 @@ def scope_cycle(request: HttpRequest, scope_id: int) -> HttpResponse:
     try:
         asked = start(actor=actor, scope=scope, trigger=RetentionCycle.Trigger.BUTTON)
     except ZeroMemoryError as error:
-        return _refused(request, address, error)
+        return refused(request, address, error)
     (messages.success if asked.is_started else messages.warning)(request, asked.said)
     return redirect(f"{address}#cycles")
 
@@ -161,7 +163,7 @@ def scope_bring_back(request: HttpRequest, scope_id: int, cycle_id: uuid.UUID) -
     try:
         count = bring_back(actor=actor, cycle=cycle)
     except ZeroMemoryError as error:
-        return _refused(request, address, error)
+        return refused(request, address, error)
     messages.success(request, f"Brought back {count}: full weight again, as if just asked for.")
     return redirect(f"{address}#cycles")
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
-from django.db.models import Q
 from django.utils import timezone
 
 from memories.access import Actor, require_write
@@ -46,7 +45,7 @@ def keep_many(*, actor: Actor, scope: Scope, memories: Collection[UUID], pin: bo
         held = list(rows.select_for_update(of=("self",), skip_locked=True))
         if not held:
             raise Conflict("None of these can be kept any more: they were retired or pinned, or somebody changes them.")
-        _note(actor, scope, operation, held, pin)
+        _note(actor, scope, operation, held, pin, now)
         for row in held:
             row.weight, row.accessed_at = 1.0, now
             if pin:
@@ -64,8 +63,9 @@ def _checked(memories: Collection[UUID]) -> set[UUID]:
     return wanted
 
 
-def _note(actor: Actor, scope: Scope, operation: UUID, held: list[Memory], pin: bool) -> None:
-    audit.record_operation(actor=actor, action=KEEP, operation=operation, scope=scope, count=len(held), pinned=pin)
+def _note(actor: Actor, scope: Scope, operation: UUID, held: list[Memory], pin: bool, now: datetime) -> None:
+    told: dict[str, Any] = {"count": len(held), "pinned": pin, "kept_at": now.isoformat()}
+    audit.record_operation(actor=actor, action=KEEP, operation=operation, scope=scope, **told)
     subjects = [
         (row, {"operation": str(operation), "weight": row.weight, "accessed_at": row.accessed_at.isoformat()})
         for row in held
@@ -78,9 +78,9 @@ def take_back_keep(*, actor: Actor, operation: UUID) -> int:
     entry = _operation_for(actor, operation)
     trail = AuditEntry.objects.filter(object_type="memory", action__in=[KEEP, "pin"], scope=entry.scope)
     were = {UUID(row.object_id): row.detail for row in trail.filter(detail__operation=str(operation))}
-    pinned = bool(entry.detail["pinned"])
+    pinned, kept_at = bool(entry.detail["pinned"]), datetime.fromisoformat(entry.detail["kept_at"])
     with writing():
-        rows = Memory.objects.filter(Q(pk__in=were), invalidated_at=None, pinned=pinned, accessed_at__lte=entry.at)
+        rows = Memory.objects.filter(pk__in=were, invalidated_at=None, pinned=pinned, accessed_at=kept_at)
         held = list(rows.select_for_update(of=("self",), skip_locked=True))
         for row in held:
             row.weight = were[row.pk]["weight"]

@@ -16,6 +16,7 @@ from memories.services.lifecycle import forget
 from memories.staying import kept_for, unpinned_warning
 from tests.factories import make_member, make_memory, make_scope, make_user
 from tests.memories.retention.cycling import cycle, in_days, make_decaying, unused_for, weight_of
+from tests.queries import queries_of, recorded_queries
 
 pytestmark = pytest.mark.django_db
 
@@ -265,3 +266,42 @@ def test_two_owners_are_no_custom() -> None:
     assert found
     assert found.common_hours is None
     assert RetentionPolicy.objects.count() == 2
+
+
+def test_a_list_of_many_that_leave_costs_no_more_queries() -> None:
+    scope = make_decaying(fill=20)
+    unused_for(190, scope=scope)
+    client = signed_in(scope.owner)
+    few = queries_of(lambda: text_of(client, scope))
+    for _ in range(60):
+        unused_for(190, scope=scope)
+
+    assert queries_of(lambda: text_of(client, scope)) == few == recorded_queries("scope_keeping")
+
+
+def test_where_a_cycle_would_delete_it_is_confirmed_in_words_beside_the_way_to_an_export() -> None:
+    scope = make_decaying(fill=20, prune_action="delete")
+    client = signed_in(scope.owner)
+    assert "Run it and delete" not in text_of(client, scope)
+    unused_for(300, scope=scope)
+
+    text = text_of(client, scope)
+
+    assert "deleted for good" in text
+    assert "Run it and delete" in text
+    assert f"{reverse('transfer_page')}?format=jsonl&amp;scope={scope.pk}" in text
+
+
+def test_an_undo_of_what_was_kept_counts_once() -> None:
+    scope = make_decaying()
+    memory = unused_for(190, scope=scope, weight=0.4)
+    client = signed_in(scope.owner)
+    keep(client, scope, memory)
+    undo = reverse("scope_keep_undo", args=[scope.pk, AuditEntry.objects.get(object_type="operation").object_id])
+    client.post(undo)
+    Memory.objects.filter(pk=memory.pk).update(weight=0.2)
+
+    again = client.post(undo, follow=True).content.decode()
+
+    assert "there is nothing to take back" in again
+    assert weight_of(memory) == 0.2
