@@ -9,12 +9,11 @@ from django.db import OperationalError
 
 from memories.access import Actor
 from memories.errors import ValidationFailed, ZeroMemoryError
-from memories.guard import masked
 from memories.read_only import is_read_only
 from memories.recall import USUAL_RESULTS, Recall, Result, recall
 from memories.regrets import is_sampled
 from memories.retention import at_least
-from memories.services.accesses import LOOKED_AT, Answered, Given, note_recall
+from memories.services.accesses import Answered, Given, kept, note_recall
 from memories.tasks import EXPIRES_SECONDS, compare_with_archive
 from memories.words import QUERY_LENGTH
 
@@ -41,7 +40,7 @@ def _compare_with_archive(found: Recall, query: str, asked: dict[str, Any]) -> N
     least = asked.get("min_confidence")
     compare_with_archive.apply_async_on_commit(
         kwargs={
-            "query": masked(query[:LOOKED_AT])[:QUERY_LENGTH],  # masked first, so that no half of one slips through
+            "query": kept(query, QUERY_LENGTH),
             "scopes": sorted(found.scopes),
             "archives": sorted(found.archives),
             "k": found.k,

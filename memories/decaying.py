@@ -13,7 +13,7 @@ from django.db.models.functions import Coalesce, Least, NullIf, Power
 from django.db.models.lookups import LessThan
 
 from memories.models import Memory, Regret, RetentionCycle, Scope
-from memories.protection import PROTECTED_KINDS, PROVISIONAL
+from memories.protection import PROTECTED_KINDS, PROVISIONAL, is_protected
 from memories.querysets import MemoryQuerySet
 from memories.retention import FLOOR, HALF_LIFE_HOURS, MOST_HALF_LIVES, RetentionRule, hours_kept, in_hours, weight
 
@@ -92,11 +92,7 @@ def falling(scope: Scope, rule: RetentionRule, now: datetime) -> MemoryQuerySet:
 
 def is_kept(memory: Memory) -> bool:
     """KEPT, for one row."""
-    return is_protected(memory) or (memory.pinned and memory.invalidated_at is None)
-
-
-def is_protected(memory: Memory) -> bool:
-    return memory.kind in PROTECTED_KINDS and memory.provenance > PROVISIONAL
+    return is_protected(memory.kind, memory.provenance) or (memory.pinned and memory.invalidated_at is None)
 
 
 def days_left(memory: Memory, rule: RetentionRule, now: datetime) -> float | None:

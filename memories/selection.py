@@ -11,15 +11,14 @@ from django.db.models import Count, Q
 from django.utils import timezone
 
 from memories.configuration import ranking_rules
+from memories.decaying import PROTECTED
 from memories.errors import ValidationFailed
 from memories.facets import Choice, narrowed
 from memories.guard import masked
 from memories.models import Kind, Memory, Scope
 from memories.moments import EARLIEST, FURTHEST, LATEST, is_within_reach
-from memories.protection import PROTECTED_KINDS, PROVISIONAL
 from memories.querysets import MemoryQuerySet
 
-PROTECTED: Final = Q(kind__in=PROTECTED_KINDS, provenance__gt=PROVISIONAL)
 LEFT_ALONE: Final = Q(pinned=True) | PROTECTED
 RETIRED: Final = {"superseded", "invalidated", "archived"}
 SAMPLE: Final = 10

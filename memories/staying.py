@@ -5,9 +5,11 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
-from memories.decaying import days_left, is_kept, is_protected
+from memories.decaying import days_left, is_kept
 from memories.models import Memory, RetentionPolicy, Scope
+from memories.protection import is_protected
 from memories.retention import RetentionRule, in_hours, weight
+from zeromemory.lib.counting import counted
 
 AGES: Final = "by age: nothing leaves here, and age lowers its place in search"
 
@@ -34,8 +36,7 @@ def _until(memory: Memory, rule: RetentionRule, now: datetime) -> str:
 def _days(days: float) -> str:
     if days < 1:
         return "less than a day"
-    whole = round(days)
-    return f"{whole:,} day{'' if whole == 1 else 's'}"
+    return counted(round(days), "day")
 
 
 def _weight(memory: Memory, rule: RetentionRule, now: datetime) -> float:
@@ -53,7 +54,7 @@ def unpinned_warning(memory: Memory, now: datetime) -> str:
     rule = RetentionPolicy.of(memory.scope).rule
     hours = in_hours(memory.accessed_at, now)
     then = weight(memory.weight, hours, rule.half_life_hours)
-    if then >= rule.floor or is_protected(memory):
+    if then >= rule.floor or is_protected(memory.kind, memory.provenance):
         return ""
     return (
         f"Nobody has asked for it for {_days(hours / 24)}: unpinned it weighs {then:.2g}, below the floor of "

@@ -9,7 +9,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
-from memories.protection import PROTECTED_KINDS, PROVISIONAL
+from memories.protection import PROVISIONAL, is_protected
 from memories.sameness import adds_nothing, says_the_same
 from reflections.naming import named_apart
 
@@ -84,7 +84,7 @@ class Side:
 
     @property
     def is_protected(self) -> bool:
-        return self.kind in PROTECTED_KINDS and self.provenance > PROVISIONAL
+        return is_protected(self.kind, self.provenance)
 
     def outlasts(self, other: "Side") -> bool:
         """Whether it holds after the end of *other*, or before a beginning that was still to come when that was

@@ -73,9 +73,9 @@ def note_recall(
         "sort": sort,
         "user": actor.user.pk,
         "token": actor.token.pk if actor.token else None,
-        "agent": _kept(actor.agent, SAID_KEPT),
-        "session": _kept(session, SAID_KEPT),
-        "query": _kept(query, QUERY_KEPT),
+        "agent": kept(actor.agent, SAID_KEPT),
+        "session": kept(session, SAID_KEPT),
+        "query": kept(query, QUERY_KEPT),
         "k": k,
         "scopes": sorted(answered.scopes),
         "outcome": answered.outcome,
@@ -95,7 +95,7 @@ def note_recall(
     return line_id
 
 
-def _kept(said: str, most: int) -> str:
+def kept(said: str, most: int) -> str:
     """Its beginning, without secrets: masked before it is cut, so that no half of one slips through."""
     return masked(UNSTORABLE.sub(" ", said[:LOOKED_AT]))[:most]
 

@@ -66,16 +66,16 @@ def forget_many(*, actor: Actor, selection: Chosen, expected: int, reason: str =
     def act(ids: Sequence[UUID]) -> int:
         return _forget(actor, selection.forgettable().filter(pk__in=ids), operation, retired_at, reason)
 
-    done = _in_batches(found, act)
+    done = in_batches(found, act)
     if not done:  # the same act came from elsewhere at this moment, or somebody changes them all
         raise Conflict("Others were forgetting or changing all of these at this moment, so nothing was left to forget.")
     return Done(operation, done, len(found) - done)
 
 
-def _in_batches(ids: Sequence[UUID], act: Callable[[Sequence[UUID]], int]) -> int:
-    """How many *act* did, a batch at a time."""
+def in_batches(ids: Sequence[UUID], act: Callable[[Sequence[UUID]], int], size: int = 0) -> int:
+    """How many *act* did, *size* (BATCH unless named) at a time, each in a transaction of its own."""
     done = 0
-    for batch in batched(ids, BATCH):
+    for batch in batched(ids, size or BATCH):
         with writing():
             done += act(batch)
     return done
@@ -134,7 +134,7 @@ def take_back_many(*, actor: Actor, operation: UUID) -> Done:
     def act(ids: Sequence[UUID]) -> int:
         return _bring_back(actor, entry, still_retired(entry).filter(pk__in=ids))
 
-    done = _in_batches(found, act)
+    done = in_batches(found, act)
     audit.record_operation(
         actor=actor, action=TAKE_BACK, operation=operation, scope=entry.scope, restored=done, left=len(found) - done
     )

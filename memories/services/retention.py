@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import batched
 from typing import Any, Final
 from uuid import UUID
 
@@ -26,7 +25,7 @@ from memories.protection import PROTECTED_KINDS, PROVISIONAL
 from memories.querysets import MemoryQuerySet
 from memories.retention import DELETE, MOST_HALF_LIVES, RetentionRule, runs, summarises
 from memories.services import audit
-from memories.services.bulk import take_turns_over
+from memories.services.bulk import in_batches, take_turns_over
 from memories.services.writing import require_scope, writing
 from memories.sql import load
 
@@ -170,20 +169,11 @@ def decay(cycle: RetentionCycle, rule: RetentionRule) -> int:
         Q(weight_then__gte=rule.floor) | KEPT, weight__gt=F("weight_then")
     )
     numbers = {"now": cycle.started_at, "half_life": rule.half_life_hours, "most": MOST_HALF_LIVES}
-    return _in_batches(_ids(lighter), lambda ids: _counted("decay", numbers | {"ids": ids}), BATCH)
+    return in_batches(_ids(lighter), lambda ids: _counted("decay", numbers | {"ids": list(ids)}), BATCH)
 
 
 def _ids(rows: MemoryQuerySet) -> list[UUID]:
     return list(rows.order_by("pk").values_list("pk", flat=True))
-
-
-def _in_batches(ids: Sequence[UUID], act: Callable[[list[UUID]], int], size: int) -> int:
-    """How many *act* did, a batch at a time."""
-    done = 0
-    for batch in batched(ids, size):
-        with writing():
-            done += act(list(batch))
-    return done
 
 
 def _counted(statement: str, parameters: dict[str, Any]) -> int:
@@ -212,7 +202,7 @@ def prune(cycle: RetentionCycle, rule: RetentionRule) -> tuple[int, int]:
         return _archive(cycle, rule, _ids(below)), 0
     rested_on = _rested_on()
     archived = _archive(cycle, rule, _ids(below.filter(rested_on)))
-    return archived, _in_batches(_ids(below.exclude(rested_on)), lambda ids: _delete(cycle, rule, ids), DELETED_AT_ONCE)
+    return archived, in_batches(_ids(below.exclude(rested_on)), lambda ids: _delete(cycle, rule, ids), DELETED_AT_ONCE)
 
 
 def _archive(cycle: RetentionCycle, rule: RetentionRule, found: Sequence[UUID]) -> int:
@@ -229,11 +219,11 @@ def _archive(cycle: RetentionCycle, rule: RetentionRule, found: Sequence[UUID]) 
         "reason": f"Nobody asked for it: its weight fell below {rule.floor:g}.",
     }
 
-    def act(ids: list[UUID]) -> int:
+    def act(ids: Sequence[UUID]) -> int:
         still = may_leave(cycle.scope, cycle.started_at).filter(pk__in=ids)
         return _counted("archive", told | {"ids": _ids(still)})
 
-    return _in_batches(found, act, BATCH)
+    return in_batches(found, act, BATCH)
 
 
 def _rested_on() -> Q:
@@ -246,7 +236,7 @@ def _rested_on() -> Q:
     return protected
 
 
-def _delete(cycle: RetentionCycle, rule: RetentionRule, ids: list[UUID]) -> int:
+def _delete(cycle: RetentionCycle, rule: RetentionRule, ids: Sequence[UUID]) -> int:
     rows = falling(cycle.scope, rule, cycle.started_at).filter(pk__in=ids).exclude(_rested_on())
     going = list(rows.select_for_update(of=("self",), skip_locked=True).only("pk", "scope_id"))
     subjects = [(row, {"cycle": str(cycle.pk), "weight": row.weight_then}) for row in going]
@@ -266,7 +256,7 @@ def bring_back(*, actor: Actor, cycle: RetentionCycle) -> int:
     Those whose exact words a live memory has by now stay where they are.
     """
     require_scope(actor, cycle.scope)
-    return _in_batches(_ids(brought_back_by(cycle)), lambda ids: _revived(actor, cycle, ids), BATCH)
+    return in_batches(_ids(brought_back_by(cycle)), lambda ids: _revived(actor, cycle, ids), BATCH)
 
 
 def brought_back_by(cycle: RetentionCycle) -> MemoryQuerySet:
@@ -280,7 +270,7 @@ def brought_back_by(cycle: RetentionCycle) -> MemoryQuerySet:
     return rows.exclude(Exists(twin))
 
 
-def _revived(actor: Actor, cycle: RetentionCycle, ids: list[UUID]) -> int:
+def _revived(actor: Actor, cycle: RetentionCycle, ids: Sequence[UUID]) -> int:
     rows = brought_back_by(cycle).filter(pk__in=ids)
     take_turns_over(rows)
     found = rows.select_for_update(of=("self",), skip_locked=True).only("pk", "scope_id", "kind", "content_sha256")
